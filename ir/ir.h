@@ -112,6 +112,7 @@ struct Value {
     Init init;                                            /* ROLE_PARAM, ROLE_BUFFER */
     bool declared;                                        /* a `param` or `buffer` statement: a row of its own in reports */
     uint32_t nuses;                                       /* operands of ops and results of the net that read it */
+    uint32_t nresults;                                    /* how many results of the net it is */
     const char *doc;                                      /* doc comment of a net's input, or NULL */
 };
 
@@ -153,6 +154,7 @@ struct Graph {
     uint64_t mem_budget, mem_align;                       /* @memory; 0 = not given */
     bool mem_noreuse;                                     /* @memory(reuse=false) */
     NameMap *used_names;                                  /* paths and value names in use, for uniqueness */
+    struct ScalarSet *scalars;                            /* ir.c: the constants, by dtype and number */
 };
 
 /* ir.c - building. The type of a value must have been checked (type_bytes). */
