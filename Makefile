@@ -12,7 +12,7 @@ INCLUDE  = -I. -I$(B)
 
 BASE     = arena.c intern.c source.c diag.c suggest.c checked.c strbuf.c json.c outfile.c ctx.c
 IR       = dtype.c ir.c datum.c plan.c print.c parse.c check.c
-OPS      = ops.c call.c typing.c storage.c conv.c dense.c norm.c pool.c activation.c elementwise.c reduce.c shape.c \
+OPS      = ops.c call.c typing.c axes.c storage.c conv.c dense.c norm.c pool.c activation.c elementwise.c reduce.c shape.c \
            rearrange.c join.c part.c index.c create.c resample.c attention.c recurrent.c loss.c
 FRONTEND = ast.c astprint.c parse.c import.c value.c eval.c signature.c call.c stmt.c elab.c train.c
 PASSES   = passes.c demand.c simplify.c fuse.c schedule.c alias.c liveness.c bound.c offsets.c dsa.c plan_verify.c
@@ -33,6 +33,15 @@ $(B)/netc: $(OBJECTS)
 $(B)/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(STD) $(WARN) $(CFLAGS) $(INCLUDE) -MMD -MP -c -o $@ $<
+
+# The signatures of ir/op.def as constant tables; the program that makes them runs on the machine that builds.
+HOSTCC  ?= $(CC)
+$(B)/ops/gen_table: ops/gen_table.c ir/op.def ir/dtype.def
+	@mkdir -p $(@D)
+	$(HOSTCC) $(STD) $(WARN) -I. -o $@ $<
+$(B)/ops/table.inc: $(B)/ops/gen_table
+	$< > $@.tmp && mv $@.tmp $@
+$(B)/ops/ops.o: $(B)/ops/table.inc
 
 # Generated scanners and parsers are not held to our warnings.
 $(B)/grammar/net.tab.c $(B)/grammar/net.tab.h: grammar/net.y

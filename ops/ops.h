@@ -23,7 +23,8 @@ enum {
     PREDICATE   = 1 << 9,                                 /* result is bool */
     COMPOSITE   = 1 << 10,                                /* bind expands it into other operators: it never stands in a graph */
     LEAD        = 1 << 11,                                /* trailing results may be left away: y = lstm(x, 4) */
-    LOSS        = 1 << 12
+    LOSS        = 1 << 12,
+    EXTRA       = 1 << 13                                 /* takes further int arguments under names of the caller's choice: rearrange's axes */
 };
 
 typedef enum ParamType { P_TENSOR, P_OPERAND, P_TENSORS, P_CHANNELS, P_INT, P_FLOAT, P_NUMBER, P_BOOL, P_STR, P_DTYPE, P_ANY, P_INTS, P_VARINTS, P_INT_N } ParamType;
@@ -32,14 +33,14 @@ typedef struct Param {
     ParamType type;
     uint8_t n;                                            /* P_INT_N: how many */
     bool optional;                                        /* has a default */
-    Datum dflt;                                           /* D_NONE for "= none" */
+    Datum dflt;                                           /* as Arg.value wants it; D_NONE for "= none"; a string is not interned, call_op() sees to it */
 } Param;
 typedef struct OpInfo {
     OpKind kind;
     const char *name;
     unsigned flags;
     const char *signature;                                /* as written in op.def */
-    const Param *params;                                  /* parsed on first use, see op_params() */
+    const Param *params;                                  /* parsed at build time by gen_table.c */
     uint32_t nparams;
 } OpInfo;
 
@@ -65,6 +66,11 @@ struct Call {
     bool keep;
     uint32_t checkpoint;
     Phase phase;
+    /* Only with the flag EXTRA: keyword arguments that the signature does not have, in the order written. */
+    const char **extra_names;                             /* interned */
+    int64_t *extra_values;
+    Span *extra_spans;                                    /* of `h=4` */
+    uint32_t nextra;
     Datum result;                                         /* out: D_TENSOR, or D_LIST of tensors */
     /* The frontend's service: the stored tensor `name` ("weight", "running_mean") of this call's instance. The first call
      * of an instance creates it; a later one (a shared layer) finds it, and another type is a diagnostic naming both
@@ -77,6 +83,7 @@ struct Call {
 typedef struct Typing {
     Ctx *ctx;
     Span span;                                            /* where to report */
+    const Call *call;                                     /* whose arguments have spans of their own; NULL outside a call of the language */
     OpKind kind;
     Value *const *in;
     uint32_t nin;
@@ -128,6 +135,7 @@ bool type_push(Typing *, DType, const Shape *);           /* a diagnostic when i
 const Datum *typing_attr(const Typing *, AttrName);       /* NULL if absent */
 int64_t typing_int(const Typing *, AttrName);
 bool typing_bool(const Typing *, AttrName);
+Span typing_span(const Typing *, AttrName);               /* of that argument of the call, else of the op */
 uint32_t typing_ints(const Typing *, AttrName, int64_t *v, uint32_t max);
 bool typing_axis(Typing *, int64_t dim, unsigned rank, unsigned *axis);          /* negative axes count from the end; out of range is a diagnostic */
 bool typing_broadcast(Typing *, const Value *a, const Value *b, Shape *out);     /* NumPy's rule; names both sides */
@@ -143,6 +151,8 @@ bool op_join(const Op *, uint32_t in, uint64_t *offset);
 /* May result `out` be written over operand `in`, element by element or row by row? Same bytes, same element size, no
  * broadcast of that operand, kernel allows. Says nothing about lives. On false *why is set (plan.h's Reason, as int). */
 bool op_can_overwrite(const Op *, uint32_t in, uint32_t out, int *why);
+/* Does a kernel of inference read operand `in`? False for those that only training touches: batch_norm's num_batches_tracked. */
+bool op_reads(const Op *, uint32_t in);
 
 #define RULES(family) extern const OpRules rules_##family;
 RULES(conv) RULES(dense) RULES(norm) RULES(pool) RULES(activation) RULES(elementwise) RULES(reduce) RULES(shape) RULES(rearrange)
