@@ -130,7 +130,7 @@ struct Op {
     uint32_t nattrs;
     Span span;                                            /* the stage or operator in the source */
     const char *path;                                     /* elaboration path, unique: "resnet18/basic#3/conv2d#1" */
-    uint64_t params, buffer_elems, macs;                  /* stored tensors count at the first op that reads them */
+    uint64_t params, buffer_elems, macs;                  /* stored tensors count at the first op that reads them, declared ones in their own row */
     InplaceWish inplace;
     bool keep;                                            /* @keep: its results are never overwritten */
     uint32_t checkpoint;                                  /* id of the @checkpoint region it is in, 0 = none */

@@ -131,6 +131,8 @@ void note_value(Ctx *, Diag *, const Value *);            /* "the value comes fr
 Value *call_scalar(Call *, const Arg *, DType);
 
 /* typing.c - helpers for infer */
+static inline Value *typing_in(const Typing *t, uint32_t i) { return i < t->nin ? t->in[i] : NULL; }   /* NULL: absent */
+static inline Value *op_in(const Op *op, uint32_t i) { return i < op->nin ? op->in[i] : NULL; }
 bool type_push(Typing *, DType, const Shape *);           /* a diagnostic when its size overflows or its rank is above MAX_RANK */
 const Datum *typing_attr(const Typing *, AttrName);       /* NULL if absent */
 int64_t typing_int(const Typing *, AttrName);

@@ -1,0 +1,146 @@
+/* typing.c - what the shape rules of all families share: reading attributes, pushing result types, axes, broadcasting,
+ * and the diagnostics of dtypes and ranks. Every message names the operator and both sides, and notes where each value
+ * comes from. All of it is O(rank + number of attributes). */
+#include "ops/ops.h"
+
+static const char *text_of(const Typing *t, const Value *v) {
+    return type_text(t->ctx->scratch, &v->type);
+}
+
+static const char *op_text(const Typing *t) {
+    return op_info(t->kind)->name;
+}
+
+bool type_push(Typing *t, DType dtype, const Shape *shape) {
+    Type type = {dtype, *shape};
+    uint64_t nbytes;
+    if (shape->rank > MAX_RANK) {
+        diag(t->ctx, DIAG_RANK_MISMATCH, t->span, "the result of %s would have %u axes, and %d is the most a tensor may have",
+             op_text(t), (unsigned)shape->rank, (int)MAX_RANK);
+        return false;
+    }
+    if (!type_bytes(&type, &nbytes)) {
+        diag(t->ctx, DIAG_TOO_LARGE, t->span, "the result of %s, %s, is larger than 2^63 - 1 bytes", op_text(t),
+             type_text(t->ctx->scratch, &type));
+        return false;
+    }
+    vec_push(t->arena, &t->out, type);
+    return true;
+}
+
+const Datum *typing_attr(const Typing *t, AttrName name) {
+    for (uint32_t i = 0; i < t->nattrs; i++)
+        if (t->attrs[i].name == name) return &t->attrs[i].value;
+    return NULL;
+}
+
+static const Datum *must_attr(const Typing *t, AttrName name, DatumKind kind) {
+    const Datum *d = typing_attr(t, name);
+    if (!d || d->kind != kind) ice("%s has no usable attribute %s", op_text(t), attr_name(name));
+    return d;
+}
+
+int64_t typing_int(const Typing *t, AttrName name) {
+    return must_attr(t, name, D_INT)->i;
+}
+
+bool typing_bool(const Typing *t, AttrName name) {
+    return must_attr(t, name, D_BOOL)->b;
+}
+
+uint32_t typing_ints(const Typing *t, AttrName name, int64_t *v, uint32_t max) {
+    const Datum *d = must_attr(t, name, D_LIST);
+    if (d->list.n > max) ice("%s has more than %u numbers in %s", op_text(t), (unsigned)max, attr_name(name));
+    for (uint32_t i = 0; i < d->list.n; i++) {
+        if (d->list.p[i].kind != D_INT) ice("%s of %s is not a list of integers", attr_name(name), op_text(t));
+        v[i] = d->list.p[i].i;
+    }
+    return d->list.n;
+}
+
+/* The call's argument `name`, if this op is what the call spells; composites make ops that have no argument of their own. */
+static const Arg *argument(const Typing *t, AttrName name) {
+    const Call *c = t->call;
+    if (!c || c->info->kind != t->kind) return NULL;
+    for (uint32_t i = 0; i < c->info->nparams; i++)
+        if (c->info->params[i].name == name) return &c->args[i];
+    return NULL;
+}
+
+Span typing_span(const Typing *t, AttrName name) {
+    const Arg *a = argument(t, name);
+    return a && a->given ? a->span : t->span;
+}
+
+static Span axis_span(const Typing *t) {
+    const Arg *dim = argument(t, A_dim);
+    return dim ? typing_span(t, A_dim) : typing_span(t, A_dims);
+}
+
+bool typing_axis(Typing *t, int64_t dim, unsigned rank, unsigned *axis) {
+    int64_t n = rank;
+    if (dim >= -n && dim < n) {
+        *axis = (unsigned)(dim < 0 ? dim + n : dim);
+        return true;
+    }
+    Diag *d = diag(t->ctx, DIAG_AXIS_RANGE, axis_span(t), "axis %lld is out of range for %s on a tensor of rank %u",
+                   (long long)dim, op_text(t), rank);
+    if (rank == 0) diag_help(t->ctx, d, "a tensor of rank 0 has no axes");
+    else diag_help(t->ctx, d, "axes go from 0 to %u, or from -%u to -1 counted from the end", rank - 1, rank);
+    return false;
+}
+
+static bool broadcast_fails(Typing *t, const Value *a, const Value *b, unsigned from_end, uint64_t na, uint64_t nb) {
+    Diag *d = diag(t->ctx, DIAG_SHAPE_MISMATCH, t->span, "%s cannot broadcast %s with %s: axis -%u is %llu and %llu", op_text(t),
+                   text_of(t, a), text_of(t, b), from_end, (unsigned long long)na, (unsigned long long)nb);
+    note_value(t->ctx, d, a);
+    note_value(t->ctx, d, b);
+    diag_help(t->ctx, d, "counted from the last axis, two sizes must be equal or one of them 1");
+    return false;
+}
+
+bool typing_broadcast(Typing *t, const Value *a, const Value *b, Shape *out) {
+    const Shape *x = &a->type.shape, *y = &b->type.shape;
+    Shape r = {.rank = x->rank > y->rank ? x->rank : y->rank};
+    for (unsigned i = 1; i <= r.rank; i++) {
+        uint64_t nx = i <= x->rank ? x->dim[x->rank - i] : 1, ny = i <= y->rank ? y->dim[y->rank - i] : 1;
+        if (nx != ny && nx != 1 && ny != 1) return broadcast_fails(t, a, b, i, nx, ny);
+        r.dim[r.rank - i] = nx == 1 ? ny : nx;
+    }
+    *out = r;
+    return true;
+}
+
+bool typing_same_dtype(Typing *t, const Value *a, const Value *b) {
+    if (a->type.dtype == b->type.dtype) return true;
+    Diag *d = diag(t->ctx, DIAG_DTYPE_MISMATCH, t->span, "%s takes operands of one element type, but these are %s and %s", op_text(t),
+                   text_of(t, a), text_of(t, b));
+    note_value(t->ctx, d, a);
+    note_value(t->ctx, d, b);
+    diag_help(t->ctx, d, "make them equal with cast, for example cast(x, %s)", dtype_name(a->type.dtype));
+    return false;
+}
+
+bool typing_float(Typing *t, const Value *v) {
+    if (dtype_is_float(v->type.dtype)) return true;
+    Diag *d = diag(t->ctx, DIAG_DTYPE_MISMATCH, t->span, "%s is defined on floats only, but this is %s", op_text(t), text_of(t, v));
+    note_value(t->ctx, d, v);
+    diag_help(t->ctx, d, "cast it first: |> cast(f32)");
+    return false;
+}
+
+static const char *rank_range(const Typing *t, unsigned lo, unsigned hi) {
+    if (lo == hi) return arena_printf(t->ctx->scratch, "%u", lo);
+    if (hi >= MAX_RANK) return arena_printf(t->ctx->scratch, "%u or more", lo);
+    return arena_printf(t->ctx->scratch, hi == lo + 1 ? "%u or %u" : "%u to %u", lo, hi);
+}
+
+bool typing_rank(Typing *t, const Value *v, unsigned lo, unsigned hi, const char *form) {
+    unsigned rank = v->type.shape.rank;
+    if (rank >= lo && rank <= hi) return true;
+    Diag *d = diag(t->ctx, DIAG_RANK_MISMATCH, t->span, "%s takes %s (rank %s), but this is %s (rank %u)", op_text(t), form,
+                   rank_range(t, lo, hi), text_of(t, v), rank);
+    note_value(t->ctx, d, v);
+    if (rank + 1 == lo) diag_help(t->ctx, d, "an axis of size 1 can be added: |> unsqueeze(0)");
+    return false;
+}
