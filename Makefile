@@ -10,7 +10,7 @@ WARN     = -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-proto
 STD      = -std=c11 -D_POSIX_C_SOURCE=200809L
 INCLUDE  = -I. -I$(B)
 
-BASE     = arena.c intern.c source.c diag.c suggest.c checked.c strbuf.c json.c outfile.c ctx.c
+BASE     = arena.c intern.c source.c diag.c diagprint.c suggest.c checked.c strbuf.c utf8.c json.c outfile.c ctx.c
 IR       = dtype.c ir.c datum.c plan.c print.c parse.c check.c
 OPS      = ops.c call.c typing.c axes.c storage.c conv.c dense.c norm.c pool.c activation.c elementwise.c reduce.c shape.c \
            rearrange.c join.c part.c index.c create.c resample.c attention.c recurrent.c loss.c
