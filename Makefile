@@ -7,7 +7,7 @@ CC      ?= cc
 CFLAGS  ?= -O2 -g
 PREFIX  ?= /usr/local
 WARN     = -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Werror
-STD      = -std=c11 -D_POSIX_C_SOURCE=200809L
+STD      = -std=c11 -D_XOPEN_SOURCE=700
 INCLUDE  = -I. -I$(B)
 
 BASE     = arena.c intern.c source.c diag.c diagprint.c suggest.c checked.c strbuf.c utf8.c json.c outfile.c ctx.c

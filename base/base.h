@@ -39,6 +39,7 @@ void *arena_array(Arena *, size_t n, size_t size);        /* checked n * size */
 void *arena_copy(Arena *, const void *, size_t nbytes);
 char *arena_strndup(Arena *, const char *, size_t n);
 char *arena_printf(Arena *, const char *fmt, ...) PRINTF_LIKE(2, 3);
+char *arena_vprintf(Arena *, const char *fmt, va_list) PRINTF_LIKE(2, 0);
 size_t arena_used(const Arena *);                         /* bytes handed out since the last reset */
 
 #define NEW(arena, T) ((T *)arena_alloc((arena), sizeof(T)))
@@ -75,6 +76,7 @@ struct Source {
     size_t len;
     uint32_t *line_starts;                                /* byte offset of each line */
     uint32_t nlines;
+    uint64_t device, inode;                               /* of a regular file, to know it under another path; 0 otherwise */
 };
 typedef struct LineCol { uint32_t line, col; } LineCol;   /* 1-based; col counts bytes */
 Span span_join(Span a, Span b);
@@ -85,6 +87,7 @@ uint32_t source_read(Ctx *, const char *path, const char **why);
 uint32_t source_add(Ctx *, const char *path, const char *text, size_t len);
 const Source *source_get(const Ctx *, uint32_t file);
 LineCol source_linecol(const Ctx *, uint32_t file, uint32_t byte);
+bool source_has_bom(const Source *);                      /* starts with a byte order mark */
 const char *span_text(Ctx *, Span);                       /* "path:line:col", for reports; "" if unknown */
 
 /* diag.c - what the compiler says to its user. Codes are words and never change their meaning (diag.def). */
@@ -112,7 +115,11 @@ void diag_finish(Ctx *);                                  /* flush, then "2 erro
 bool diag_code_by_word(const char *word, DiagCode *);
 const char *diag_word(DiagCode);
 const char *diag_summary(DiagCode);                       /* one line, for lists */
+bool diag_is_warning(DiagCode);                           /* by default: what -W options may change */
 NORETURN void die(const char *fmt, ...) PRINTF_LIKE(1, 2);    /* the machine: exit 2; a ':' at the end adds strerror */
+/* On standard error, at once: "netc: " and the text; a ':' at its end adds strerror. For usage and output errors. */
+void complain(const char *fmt, ...) PRINTF_LIKE(1, 2);
+void diag_dump(const char *text, size_t n);              /* what --print-after prints, on standard error as it is */
 NORETURN void ice(const char *fmt, ...) PRINTF_LIKE(1, 2);    /* our mistake: exit 3 */
 
 /* suggest.c - case-insensitive equality first, then restricted Damerau-Levenshtein distance <= max(len, 3) / 3. */
@@ -135,15 +142,25 @@ void sb_putc(StrBuf *, char);
 void sb_puts(StrBuf *, const char *);
 void sb_write(StrBuf *, const char *, size_t n);
 void sb_printf(StrBuf *, const char *fmt, ...) PRINTF_LIKE(2, 3);
+void sb_vprintf(StrBuf *, const char *fmt, va_list) PRINTF_LIKE(2, 0);
 void sb_double(StrBuf *, double);                         /* the shortest text that reads back as the same double */
 const char *sb_str(StrBuf *);                             /* NUL-terminated */
 const char *group_digits(Arena *, uint64_t);              /* 1,234,567 */
 const char *iec_bytes(Arena *, uint64_t);                 /* 22.97 KiB */
+
+/* utf8.c */
+size_t utf8_decode(const char *, size_t nbytes, uint32_t *c);    /* length of the character there, 0 if it is not UTF-8 */
 size_t display_width(const char *, size_t nbytes);        /* terminal columns of UTF-8 text */
 bool utf8_valid(const char *, size_t nbytes, size_t *bad);
 
 /* json.c - a writer: commas, quotes and nesting are its business, the order of keys is the caller's. */
-struct Json { StrBuf *out; int depth, indent; bool first[64], compact; };
+struct Json {
+    StrBuf *out;
+    int depth, indent;
+    bool first[64], compact;                              /* compact: everything on one line */
+    bool inlined, after_key;
+    int inline_depth;
+};
 void json_init(Json *, StrBuf *);
 void json_object(Json *), json_end_object(Json *), json_array(Json *), json_end_array(Json *);
 void json_key(Json *, const char *);
@@ -152,7 +169,7 @@ void json_u64(Json *, uint64_t);
 void json_i64(Json *, int64_t);
 void json_bool(Json *, bool);
 void json_null(Json *);
-void json_inline(Json *, bool on);                        /* what follows stays on one line */
+void json_inline(Json *, bool on);                        /* on: each object or array opened from here stays on one line */
 
 /* outfile.c - a temporary beside the target, renamed when complete: a failed run leaves nothing half-written. */
 bool outfile_write(Ctx *, const char *path, const char *text, size_t len);       /* "-" = standard output; false after a message */
@@ -179,6 +196,7 @@ static inline const char *name_of(Ctx *c, const char *s) {
     while (s[n]) n++;
     return intern_n(c->names, s, n);
 }
+bool ctx_color(const Ctx *, int fd);                      /* should output on this file be coloured? */
 void diag_set_level(Ctx *, DiagCode, int level);          /* 0 off, 1 warning, 2 error: -W options */
 void diag_warnings_as_errors(Ctx *);
 
