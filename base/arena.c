@@ -44,13 +44,11 @@ struct Arena {
     size_t total;                                         /* handed out since the last reset */
 };
 
-static char *block_data(Block *b)
-{
+static char *block_data(Block *b) {
     return (char *)b + HEADER;
 }
 
-static Block *block_new(size_t size, Block *older)
-{
+static Block *block_new(size_t size, Block *older) {
     if (size > SIZE_MAX - HEADER)
         die("out of memory");
     Block *b = calloc(1, HEADER + size);
@@ -62,14 +60,12 @@ static Block *block_new(size_t size, Block *older)
     return b;
 }
 
-static void block_free(Block *b)
-{
+static void block_free(Block *b) {
     UNPOISON(block_data(b), b->size);
     free(b);
 }
 
-Arena *arena_new(void)
-{
+Arena *arena_new(void) {
     Arena *a = calloc(1, sizeof *a);
     if (!a)
         die("out of memory");
@@ -78,8 +74,7 @@ Arena *arena_new(void)
     return a;
 }
 
-void arena_free(Arena *a)
-{
+void arena_free(Arena *a) {
     if (!a)
         return;
     for (Block *b = a->newest, *older; b; b = older) {
@@ -89,8 +84,7 @@ void arena_free(Arena *a)
     free(a);
 }
 
-void arena_reset(Arena *a)
-{
+void arena_reset(Arena *a) {
     for (Block *b = a->newest, *older; b != a->first; b = older) {
         older = b->older;
         block_free(b);
@@ -104,16 +98,14 @@ void arena_reset(Arena *a)
     a->total = 0;
 }
 
-static Block *grow(Arena *a, size_t need)
-{
+static Block *grow(Arena *a, size_t need) {
     size_t size = need > a->next_size ? need : a->next_size;
     if (a->next_size < LARGEST_BLOCK)
         a->next_size *= 2;
     return a->newest = block_new(size, a->newest);
 }
 
-void *arena_alloc(Arena *a, size_t nbytes)
-{
+void *arena_alloc(Arena *a, size_t nbytes) {
     if (nbytes > SIZE_MAX - HEADER - ALIGN - RED_ZONE)
         die("out of memory");
     size_t need = (nbytes + ALIGN - 1) / ALIGN * ALIGN + RED_ZONE;
@@ -127,31 +119,27 @@ void *arena_alloc(Arena *a, size_t nbytes)
     return p;
 }
 
-void *arena_array(Arena *a, size_t n, size_t size)
-{
+void *arena_array(Arena *a, size_t n, size_t size) {
     if (size && n > SIZE_MAX / size)
         die("out of memory");
     return arena_alloc(a, n * size);
 }
 
-void *arena_copy(Arena *a, const void *from, size_t nbytes)
-{
+void *arena_copy(Arena *a, const void *from, size_t nbytes) {
     void *p = arena_alloc(a, nbytes);
     if (nbytes)
         memcpy(p, from, nbytes);
     return p;
 }
 
-char *arena_strndup(Arena *a, const char *s, size_t n)
-{
+char *arena_strndup(Arena *a, const char *s, size_t n) {
     char *p = arena_alloc(a, n + 1);
     if (n)
         memcpy(p, s, n);
     return p;
 }
 
-char *arena_printf(Arena *a, const char *fmt, ...)
-{
+char *arena_printf(Arena *a, const char *fmt, ...) {
     va_list args;
     va_start(args, fmt);
     char *p = arena_vprintf(a, fmt, args);
@@ -160,8 +148,7 @@ char *arena_printf(Arena *a, const char *fmt, ...)
 }
 
 /* Most texts are short: they are formatted once, on the stack. */
-char *arena_vprintf(Arena *a, const char *fmt, va_list args)
-{
+char *arena_vprintf(Arena *a, const char *fmt, va_list args) {
     char buf[256];
     va_list again;
     va_copy(again, args);
@@ -177,14 +164,12 @@ char *arena_vprintf(Arena *a, const char *fmt, va_list args)
     return p;
 }
 
-size_t arena_used(const Arena *a)
-{
+size_t arena_used(const Arena *a) {
     return a->total;
 }
 
 /* Growth by doubling: the abandoned copies sum to less than the array itself. */
-void vec_reserve(Arena *a, void **p, size_t *cap, size_t need, size_t size)
-{
+void vec_reserve(Arena *a, void **p, size_t *cap, size_t need, size_t size) {
     if (need <= *cap)
         return;
     size_t old = *cap, new_cap = old > SIZE_MAX / 2 ? need : 2 * old;

@@ -22,6 +22,7 @@
 #endif
 
 #define COUNT_OF(a) (sizeof(a) / sizeof *(a))
+#define NETC_VERSION "0.1.0"
 
 typedef struct Arena Arena;
 typedef struct Ctx Ctx;

@@ -8,8 +8,7 @@
 
 enum { DEFAULT_MAX_ERRORS = 20, DEFAULT_MAX_OPS = 1 << 20 };
 
-Ctx *ctx_new(void)
-{
+Ctx *ctx_new(void) {
     Arena *perm = arena_new();
     Ctx *c = NEW(perm, Ctx);
     c->perm = perm;
@@ -23,8 +22,7 @@ Ctx *ctx_new(void)
     return c;
 }
 
-void ctx_free(Ctx *c)
-{
+void ctx_free(Ctx *c) {
     if (!c)
         return;
     arena_free(c->scratch);
@@ -33,8 +31,7 @@ void ctx_free(Ctx *c)
 }
 
 /* NO_COLOR is stronger than CLICOLOR_FORCE, as CMake documents it. */
-bool ctx_color(const Ctx *c, int fd)
-{
+bool ctx_color(const Ctx *c, int fd) {
     if (c->color != COLOR_AUTO)
         return c->color == COLOR_ALWAYS;
     const char *no_color = getenv("NO_COLOR"), *force = getenv("CLICOLOR_FORCE"), *term = getenv("TERM");

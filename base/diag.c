@@ -22,8 +22,7 @@ static const struct { const char *word; uint8_t level; const char *summary; } co
 #undef DIAG
 };
 
-struct DiagState *diagstate_new(Arena *a)
-{
+struct DiagState *diagstate_new(Arena *a) {
     struct DiagState *s = NEW(a, struct DiagState);
     s->seen = namemap_new(a);
     for (size_t i = 0; i < DIAG_COUNT; i++)
@@ -31,14 +30,12 @@ struct DiagState *diagstate_new(Arena *a)
     return s;
 }
 
-static DiagLevel level_of(const struct DiagState *s, DiagCode code)
-{
+static DiagLevel level_of(const struct DiagState *s, DiagCode code) {
     return s->levels[code] == DIAG_WARNING && s->warnings_are_errors ? DIAG_ERROR : (DiagLevel)s->levels[code];
 }
 
 /* Records that this was said; true the first time. */
-static bool first_time(Ctx *c, const Diag *d)
-{
+static bool first_time(Ctx *c, const Diag *d) {
     Span at = d->span;
     const char *text = arena_printf(c->scratch, "%d/%u/%u/%u/%s", (int)d->code, (unsigned)at.file, (unsigned)at.beg,
                                     (unsigned)at.end, d->text);
@@ -50,8 +47,7 @@ static bool first_time(Ctx *c, const Diag *d)
 }
 
 /* Counts a diagnostic; false if it is not to be printed. */
-static bool admit(Ctx *c, const Diag *d)
-{
+static bool admit(Ctx *c, const Diag *d) {
     struct DiagState *s = c->diags;
     if (d->level == DIAG_OFF || !first_time(c, d))
         return false;
@@ -67,8 +63,7 @@ static bool admit(Ctx *c, const Diag *d)
     return true;
 }
 
-static void copy_frames(Ctx *c, Diag *d)
-{
+static void copy_frames(Ctx *c, Diag *d) {
     const struct DiagState *s = c->diags;
     d->nframes = s->frames.n;
     for (size_t i = 0; i < SHOWN_FRAMES && i < d->nframes; i++) {
@@ -77,8 +72,7 @@ static void copy_frames(Ctx *c, Diag *d)
     }
 }
 
-Diag *diag(Ctx *c, DiagCode code, Span span, const char *fmt, ...)
-{
+Diag *diag(Ctx *c, DiagCode code, Span span, const char *fmt, ...) {
     struct DiagState *s = c->diags;
     Diag *d = NEW(c->perm, Diag);
     d->code = code;
@@ -96,24 +90,21 @@ Diag *diag(Ctx *c, DiagCode code, Span span, const char *fmt, ...)
     return d;
 }
 
-void diag_note(Ctx *c, Diag *d, Span span, const char *fmt, ...)
-{
+void diag_note(Ctx *c, Diag *d, Span span, const char *fmt, ...) {
     va_list args;
     va_start(args, fmt);
     vec_push(c->perm, &d->notes, ((Note){ span, arena_vprintf(c->perm, fmt, args) }));
     va_end(args);
 }
 
-void diag_help(Ctx *c, Diag *d, const char *fmt, ...)
-{
+void diag_help(Ctx *c, Diag *d, const char *fmt, ...) {
     va_list args;
     va_start(args, fmt);
     vec_push(c->perm, &d->helps, arena_vprintf(c->perm, fmt, args));
     va_end(args);
 }
 
-void diag_suggest(Ctx *c, Diag *d, const char *got, const char *const *candidates, size_t n)
-{
+void diag_suggest(Ctx *c, Diag *d, const char *got, const char *const *candidates, size_t n) {
     enum { FEW = 6 };
     const char *near = suggest(got, candidates, n);
     if (near) {
@@ -129,8 +120,7 @@ void diag_suggest(Ctx *c, Diag *d, const char *got, const char *const *candidate
     diag_help(c, d, n == 1 ? "there is only %s" : "there are %s", sb_str(&list));
 }
 
-void diag_push_frame(Ctx *c, Span span, const char *fmt, ...)
-{
+void diag_push_frame(Ctx *c, Span span, const char *fmt, ...) {
     struct DiagState *s = c->diags;
     size_t depth = s->frames.n;
     if (depth == s->nframes_made) {
@@ -154,25 +144,21 @@ void diag_push_frame(Ctx *c, Span span, const char *fmt, ...)
     va_end(args);
 }
 
-void diag_pop_frame(Ctx *c)
-{
+void diag_pop_frame(Ctx *c) {
     if (c->diags->frames.n == 0)
         ice("a diagnostic frame is popped that was never pushed");
     c->diags->frames.n--;
 }
 
-bool diag_failed(const Ctx *c)
-{
+bool diag_failed(const Ctx *c) {
     return c->diags->nerrors > 0;
 }
 
-bool diag_full(const Ctx *c)
-{
+bool diag_full(const Ctx *c) {
     return c->diags->ndropped > 0;
 }
 
-static int by_position(const void *pa, const void *pb)
-{
+static int by_position(const void *pa, const void *pb) {
     const Diag *a = *(Diag *const *)pa, *b = *(Diag *const *)pb;
     if (a->span.file != b->span.file)
         return a->span.file < b->span.file ? -1 : 1;
@@ -181,8 +167,7 @@ static int by_position(const void *pa, const void *pb)
     return a->order < b->order ? -1 : a->order > b->order;
 }
 
-void diag_flush(Ctx *c)
-{
+void diag_flush(Ctx *c) {
     struct DiagState *s = c->diags;
     if (s->queue.n == 0)
         return;
@@ -195,8 +180,7 @@ void diag_flush(Ctx *c)
     diag_dump(out.p, out.n);
 }
 
-void diag_finish(Ctx *c)
-{
+void diag_finish(Ctx *c) {
     diag_flush(c);
     StrBuf out;
     sb_init(&out, c->perm);
@@ -204,8 +188,7 @@ void diag_finish(Ctx *c)
     diag_dump(out.p, out.n);
 }
 
-bool diag_code_by_word(const char *word, DiagCode *code)
-{
+bool diag_code_by_word(const char *word, DiagCode *code) {
     for (size_t i = 0; i < DIAG_COUNT; i++) {
         if (strcmp(codes[i].word, word) == 0) {
             *code = (DiagCode)i;
@@ -215,41 +198,34 @@ bool diag_code_by_word(const char *word, DiagCode *code)
     return false;
 }
 
-const char *diag_word(DiagCode code)
-{
+const char *diag_word(DiagCode code) {
     return codes[code].word;
 }
 
-const char *diag_summary(DiagCode code)
-{
+const char *diag_summary(DiagCode code) {
     return codes[code].summary;
 }
 
-bool diag_is_warning(DiagCode code)
-{
+bool diag_is_warning(DiagCode code) {
     return codes[code].level == DIAG_WARNING;
 }
 
-void diag_set_level(Ctx *c, DiagCode code, int level)
-{
+void diag_set_level(Ctx *c, DiagCode code, int level) {
     c->diags->levels[code] = (uint8_t)level;
 }
 
-void diag_warnings_as_errors(Ctx *c)
-{
+void diag_warnings_as_errors(Ctx *c) {
     c->diags->warnings_are_errors = true;
 }
 
 /* If standard error itself cannot be written there is nobody left to tell. */
-void diag_dump(const char *text, size_t n)
-{
+void diag_dump(const char *text, size_t n) {
     if (n)
         fwrite(text, 1, n, stderr);
 }
 
 /* One write, so that messages of parallel runs do not mix within a line. */
-static void say(const char *prefix, const char *fmt, va_list args, const char *suffix)
-{
+static void say(const char *prefix, const char *fmt, va_list args, const char *suffix) {
     int error = errno;
     size_t len = strlen(fmt);
     char text[1024];
@@ -258,16 +234,14 @@ static void say(const char *prefix, const char *fmt, va_list args, const char *s
     fprintf(stderr, "netc: %s%s%s%s%s\n", prefix, text, with_error ? " " : "", with_error ? strerror(error) : "", suffix);
 }
 
-void complain(const char *fmt, ...)
-{
+void complain(const char *fmt, ...) {
     va_list args;
     va_start(args, fmt);
     say("", fmt, args, "");
     va_end(args);
 }
 
-void die(const char *fmt, ...)
-{
+void die(const char *fmt, ...) {
     va_list args;
     va_start(args, fmt);
     say("", fmt, args, "");
@@ -275,8 +249,7 @@ void die(const char *fmt, ...)
     exit(2);
 }
 
-void ice(const char *fmt, ...)
-{
+void ice(const char *fmt, ...) {
     va_list args;
     va_start(args, fmt);
     say("internal error: ", fmt, args, "; please report it with the program that shows it");

@@ -24,13 +24,11 @@ enum { LONGEST_LINE = 240, BEFORE_CARET = 60 };           /* bytes of source in 
 
 typedef struct Printer { Ctx *c; StrBuf *out; bool color; } Printer;
 
-static const char *level_name(DiagLevel level)
-{
+static const char *level_name(DiagLevel level) {
     return level == DIAG_ERROR ? "error" : "warning";
 }
 
-static void paint(const Printer *p, const char *color, const char *text)
-{
+static void paint(const Printer *p, const char *color, const char *text) {
     if (p->color)
         sb_puts(p->out, color);
     sb_puts(p->out, text);
@@ -39,8 +37,7 @@ static void paint(const Printer *p, const char *color, const char *text)
 }
 
 /* The text of a message on one line: it may quote anything the source contains. */
-static void put_message(StrBuf *out, const char *s)
-{
+static void put_message(StrBuf *out, const char *s) {
     for (size_t n = strlen(s); n;) {
         uint32_t c = 0;
         size_t len = utf8_decode(s, n, &c);
@@ -64,14 +61,12 @@ typedef struct Line {
     bool cut_left, cut_right;
 } Line;
 
-static bool is_continuation(char c)
-{
+static bool is_continuation(char c) {
     return ((unsigned char)c & 0xC0) == 0x80;
 }
 
 /* Keeps the part of a long line that shows the caret, cut between characters. */
-static void crop(Line *l)
-{
+static void crop(Line *l) {
     if (l->n <= LONGEST_LINE)
         return;
     size_t from = l->beg > BEFORE_CARET ? l->beg - BEFORE_CARET : 0;
@@ -88,8 +83,7 @@ static void crop(Line *l)
     l->end = l->end - from < l->n ? l->end - from : l->n;
 }
 
-static Line find_line(const Source *s, Span span, uint32_t number)
-{
+static Line find_line(const Source *s, Span span, uint32_t number) {
     size_t start = s->line_starts[number - 1];
     if (number == 1 && source_has_bom(s))
         start = 3;
@@ -109,8 +103,7 @@ static Line find_line(const Source *s, Span span, uint32_t number)
     return l;
 }
 
-static void put_source(StrBuf *out, const char *s, size_t n)
-{
+static void put_source(StrBuf *out, const char *s, size_t n) {
     while (n) {
         uint32_t c = 0;
         size_t len = utf8_decode(s, n, &c);
@@ -124,8 +117,7 @@ static void put_source(StrBuf *out, const char *s, size_t n)
 }
 
 /* Blanks as wide as the text, tabs kept so that they reach the same column. */
-static void put_blanks(StrBuf *out, const char *s, size_t n)
-{
+static void put_blanks(StrBuf *out, const char *s, size_t n) {
     while (n) {
         size_t run = 0;
         while (run < n && s[run] != '\t')
@@ -141,8 +133,7 @@ static void put_blanks(StrBuf *out, const char *s, size_t n)
     }
 }
 
-static void put_frame(const Printer *p, Span span, const char *color)
-{
+static void put_frame(const Printer *p, Span span, const char *color) {
     const Source *s = source_get(p->c, span.file);
     LineCol at = source_linecol(p->c, span.file, span.beg);
     Line l = find_line(s, span, at.line);
@@ -163,8 +154,7 @@ static void put_frame(const Printer *p, Span span, const char *color)
     sb_putc(p->out, '\n');
 }
 
-static void put_place(const Printer *p, Span span)
-{
+static void put_place(const Printer *p, Span span) {
     const Source *s = source_get(p->c, span.file);
     if (!s) {
         sb_puts(p->out, "netc: ");
@@ -175,8 +165,7 @@ static void put_place(const Printer *p, Span span)
     sb_printf(p->out, ":%u:%u: ", (unsigned)at.line, (unsigned)at.col);
 }
 
-static void put_header(const Printer *p, const Diag *d)
-{
+static void put_header(const Printer *p, const Diag *d) {
     if (p->color)
         sb_puts(p->out, BOLD);
     put_place(p, d->span);
@@ -192,8 +181,7 @@ static void put_header(const Printer *p, const Diag *d)
     sb_printf(p->out, " [%s]\n", diag_word(d->code));
 }
 
-static void put_remark(const Printer *p, const char *kind, const char *text)
-{
+static void put_remark(const Printer *p, const char *kind, const char *text) {
     sb_puts(p->out, "      = ");
     paint(p, CYAN, kind);
     sb_putc(p->out, ' ');
@@ -201,8 +189,7 @@ static void put_remark(const Printer *p, const char *kind, const char *text)
     sb_putc(p->out, '\n');
 }
 
-static void put_note(const Printer *p, const Note *n)
-{
+static void put_note(const Printer *p, const Note *n) {
     if (!span_known(n->span)) {
         put_remark(p, "note:", n->text);
         return;
@@ -215,8 +202,7 @@ static void put_note(const Printer *p, const Note *n)
     put_frame(p, n->span, CYAN);
 }
 
-static void print_human(const Printer *p, const Diag *d)
-{
+static void print_human(const Printer *p, const Diag *d) {
     put_header(p, d);
     if (span_known(d->span))
         put_frame(p, d->span, d->level == DIAG_ERROR ? RED : MAGENTA);
@@ -230,8 +216,7 @@ static void print_human(const Printer *p, const Diag *d)
         put_remark(p, "help:", d->helps.p[i]);
 }
 
-static void json_span(Json *j, Ctx *c, Span span)
-{
+static void json_span(Json *j, Ctx *c, Span span) {
     json_key(j, "spans");
     json_array(j);
     const Source *s = source_get(c, span.file);
@@ -252,8 +237,7 @@ static void json_span(Json *j, Ctx *c, Span span)
     json_end_array(j);
 }
 
-static void json_child(Json *j, Ctx *c, const char *level, const char *text, Span span)
-{
+static void json_child(Json *j, Ctx *c, const char *level, const char *text, Span span) {
     json_object(j);
     json_key(j, "level"), json_str(j, level);
     json_key(j, "message"), json_str(j, text);
@@ -261,8 +245,7 @@ static void json_child(Json *j, Ctx *c, const char *level, const char *text, Spa
     json_end_object(j);
 }
 
-static void json_children(Json *j, Ctx *c, const Diag *d)
-{
+static void json_children(Json *j, Ctx *c, const Diag *d) {
     json_key(j, "children");
     json_array(j);
     for (size_t i = 0; i < d->notes.n; i++)
@@ -274,8 +257,7 @@ static void json_children(Json *j, Ctx *c, const Diag *d)
     json_end_array(j);
 }
 
-static void print_json(Ctx *c, const Diag *d, StrBuf *out)
-{
+static void print_json(Ctx *c, const Diag *d, StrBuf *out) {
     StrBuf rendered;
     sb_init(&rendered, c->perm);
     print_human(&(Printer){ c, &rendered, false }, d);
@@ -294,8 +276,7 @@ static void print_json(Ctx *c, const Diag *d, StrBuf *out)
     sb_putc(out, '\n');
 }
 
-void diag_print(Ctx *c, const Diag *d, StrBuf *out)
-{
+void diag_print(Ctx *c, const Diag *d, StrBuf *out) {
     Printer p = { c, out, ctx_color(c, STDERR_FILENO) };
     switch (c->message_format) {
     case MESSAGE_HUMAN: print_human(&p, d); break;
@@ -304,13 +285,11 @@ void diag_print(Ctx *c, const Diag *d, StrBuf *out)
     }
 }
 
-static void put_count(StrBuf *out, size_t n, const char *what)
-{
+static void put_count(StrBuf *out, size_t n, const char *what) {
     sb_printf(out, "%zu %s%s", n, what, n == 1 ? "" : "s");
 }
 
-static void summary_json(const struct DiagState *s, StrBuf *out)
-{
+static void summary_json(const struct DiagState *s, StrBuf *out) {
     Json j;
     json_init(&j, out);
     j.compact = true;
@@ -323,8 +302,7 @@ static void summary_json(const struct DiagState *s, StrBuf *out)
     sb_putc(out, '\n');
 }
 
-void diag_print_summary(Ctx *c, StrBuf *out)
-{
+void diag_print_summary(Ctx *c, StrBuf *out) {
     const struct DiagState *s = c->diags;
     if (c->message_format == MESSAGE_JSON) {
         summary_json(s, out);

@@ -18,16 +18,14 @@ struct Intern {
     size_t nslots, count;                                 /* nslots is a power of two */
 };
 
-static uint32_t hash_bytes(const char *s, size_t n)
-{
+static uint32_t hash_bytes(const char *s, size_t n) {
     uint32_t h = 2166136261u;
     for (size_t i = 0; i < n; i++)
         h = (h ^ (unsigned char)s[i]) * 16777619u;
     return h ^ h >> 15;
 }
 
-Intern *intern_new(Arena *a)
-{
+Intern *intern_new(Arena *a) {
     Intern *t = NEW(a, Intern);
     t->arena = a;
     t->nslots = 256;
@@ -35,8 +33,7 @@ Intern *intern_new(Arena *a)
     return t;
 }
 
-static InternSlot *intern_slot(InternSlot *slots, size_t nslots, const char *s, size_t n, uint32_t hash)
-{
+static InternSlot *intern_slot(InternSlot *slots, size_t nslots, const char *s, size_t n, uint32_t hash) {
     for (size_t i = hash & (nslots - 1);; i = (i + 1) & (nslots - 1)) {
         InternSlot *e = &slots[i];
         if (!e->s || (e->hash == hash && e->n == n && memcmp(e->s, s, n) == 0))
@@ -44,8 +41,7 @@ static InternSlot *intern_slot(InternSlot *slots, size_t nslots, const char *s, 
     }
 }
 
-static void intern_grow(Intern *t)
-{
+static void intern_grow(Intern *t) {
     size_t nslots = 2 * t->nslots;
     InternSlot *slots = NEW_ARRAY(t->arena, InternSlot, nslots);
     for (size_t i = 0; i < t->nslots; i++) {
@@ -57,8 +53,7 @@ static void intern_grow(Intern *t)
     t->nslots = nslots;
 }
 
-const char *intern_n(Intern *t, const char *s, size_t n)
-{
+const char *intern_n(Intern *t, const char *s, size_t n) {
     uint32_t hash = hash_bytes(s, n);
     InternSlot *e = intern_slot(t->slots, t->nslots, s, n, hash);
     if (e->s)
@@ -79,16 +74,14 @@ struct NameMap {
 };
 enum { FEW = 8 };                                         /* up to here a walk is faster than hashing */
 
-NameMap *namemap_new(Arena *a)
-{
+NameMap *namemap_new(Arena *a) {
     NameMap *m = NEW(a, NameMap);
     m->arena = a;
     return m;
 }
 
 /* The place in the index where the key is, or would be put. */
-static uint32_t *index_slot(const NameMap *m, const char *key)
-{
+static uint32_t *index_slot(const NameMap *m, const char *key) {
     uint64_t hash = (uint64_t)(uintptr_t)key * UINT64_C(0x9E3779B97F4A7C15);
     for (size_t i = (size_t)(hash >> 32) & (m->nindex - 1);; i = (i + 1) & (m->nindex - 1)) {
         uint32_t *slot = &m->index[i];
@@ -97,8 +90,7 @@ static uint32_t *index_slot(const NameMap *m, const char *key)
     }
 }
 
-static NameEntry *find(const NameMap *m, const char *key)
-{
+static NameEntry *find(const NameMap *m, const char *key) {
     if (m->index) {
         uint32_t at = *index_slot(m, key);
         return at ? &m->entries.p[at - 1] : NULL;
@@ -109,22 +101,19 @@ static NameEntry *find(const NameMap *m, const char *key)
     return NULL;
 }
 
-static void rebuild_index(NameMap *m)
-{
+static void rebuild_index(NameMap *m) {
     m->nindex = m->nindex ? 2 * m->nindex : 4 * FEW;
     m->index = NEW_ARRAY(m->arena, uint32_t, m->nindex);
     for (size_t i = 0; i < m->entries.n; i++)
         *index_slot(m, m->entries.p[i].key) = (uint32_t)i + 1;
 }
 
-void *namemap_get(const NameMap *m, const char *interned)
-{
+void *namemap_get(const NameMap *m, const char *interned) {
     const NameEntry *e = find(m, interned);
     return e ? e->value : NULL;
 }
 
-void namemap_put(NameMap *m, const char *interned, void *value)
-{
+void namemap_put(NameMap *m, const char *interned, void *value) {
     NameEntry *e = find(m, interned);
     if (e) {
         e->value = value;
@@ -139,17 +128,14 @@ void namemap_put(NameMap *m, const char *interned, void *value)
         *index_slot(m, interned) = (uint32_t)m->entries.n;
 }
 
-size_t namemap_count(const NameMap *m)
-{
+size_t namemap_count(const NameMap *m) {
     return m->entries.n;
 }
 
-const char *namemap_key(const NameMap *m, size_t i)
-{
+const char *namemap_key(const NameMap *m, size_t i) {
     return m->entries.p[i].key;
 }
 
-void *namemap_value(const NameMap *m, size_t i)
-{
+void *namemap_value(const NameMap *m, size_t i) {
     return m->entries.p[i].value;
 }

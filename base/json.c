@@ -5,14 +5,12 @@
 
 #include <inttypes.h>
 
-void json_init(Json *j, StrBuf *out)
-{
+void json_init(Json *j, StrBuf *out) {
     *j = (Json){ .out = out, .indent = 2 };
     j->first[0] = true;
 }
 
-static void line_break(Json *j)
-{
+static void line_break(Json *j) {
     if (j->compact || (j->inlined && j->depth > j->inline_depth))
         return;
     sb_putc(j->out, '\n');
@@ -21,8 +19,7 @@ static void line_break(Json *j)
 }
 
 /* What stands before a value or a key: a comma after the one before, a line break or a space. */
-static void separate(Json *j)
-{
+static void separate(Json *j) {
     if (j->after_key) {
         j->after_key = false;
         return;
@@ -39,8 +36,7 @@ static void separate(Json *j)
         sb_putc(j->out, ' ');
 }
 
-static void open(Json *j, char bracket)
-{
+static void open(Json *j, char bracket) {
     separate(j);
     if (j->depth + 1 >= (int)COUNT_OF(j->first))
         ice("JSON nested too deep");
@@ -48,8 +44,7 @@ static void open(Json *j, char bracket)
     j->first[++j->depth] = true;
 }
 
-static void close(Json *j, char bracket)
-{
+static void close(Json *j, char bracket) {
     if (j->depth == 0)
         ice("JSON closed once too often");
     bool empty = j->first[j->depth--], broken = !(j->compact || (j->inlined && j->depth + 1 > j->inline_depth));
@@ -58,28 +53,23 @@ static void close(Json *j, char bracket)
     sb_putc(j->out, bracket);
 }
 
-void json_object(Json *j)
-{
+void json_object(Json *j) {
     open(j, '{');
 }
 
-void json_end_object(Json *j)
-{
+void json_end_object(Json *j) {
     close(j, '}');
 }
 
-void json_array(Json *j)
-{
+void json_array(Json *j) {
     open(j, '[');
 }
 
-void json_end_array(Json *j)
-{
+void json_end_array(Json *j) {
     close(j, ']');
 }
 
-static void put_escaped(StrBuf *out, unsigned char c)
-{
+static void put_escaped(StrBuf *out, unsigned char c) {
     switch (c) {
     case '"': sb_puts(out, "\\\""); break;
     case '\\': sb_puts(out, "\\\\"); break;
@@ -94,8 +84,7 @@ static void put_escaped(StrBuf *out, unsigned char c)
     }
 }
 
-static void put_string(StrBuf *out, const char *s, size_t n)
-{
+static void put_string(StrBuf *out, const char *s, size_t n) {
     sb_putc(out, '"');
     for (size_t i = 0; i < n;) {
         uint32_t c;
@@ -111,54 +100,46 @@ static void put_string(StrBuf *out, const char *s, size_t n)
     sb_putc(out, '"');
 }
 
-static size_t length(const char *s)
-{
+static size_t length(const char *s) {
     size_t n = 0;
     while (s[n])
         n++;
     return n;
 }
 
-void json_key(Json *j, const char *key)
-{
+void json_key(Json *j, const char *key) {
     separate(j);
     put_string(j->out, key, length(key));
     sb_puts(j->out, ": ");
     j->after_key = true;
 }
 
-void json_str(Json *j, const char *s)
-{
+void json_str(Json *j, const char *s) {
     separate(j);
     put_string(j->out, s, length(s));
 }
 
-void json_u64(Json *j, uint64_t v)
-{
+void json_u64(Json *j, uint64_t v) {
     separate(j);
     sb_printf(j->out, "%" PRIu64, v);
 }
 
-void json_i64(Json *j, int64_t v)
-{
+void json_i64(Json *j, int64_t v) {
     separate(j);
     sb_printf(j->out, "%" PRId64, v);
 }
 
-void json_bool(Json *j, bool b)
-{
+void json_bool(Json *j, bool b) {
     separate(j);
     sb_puts(j->out, b ? "true" : "false");
 }
 
-void json_null(Json *j)
-{
+void json_null(Json *j) {
     separate(j);
     sb_puts(j->out, "null");
 }
 
-void json_inline(Json *j, bool on)
-{
+void json_inline(Json *j, bool on) {
     j->inlined = on;
     j->inline_depth = j->depth;
 }

@@ -12,8 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static bool write_all(int fd, const char *p, size_t n)
-{
+static bool write_all(int fd, const char *p, size_t n) {
     while (n) {
         ssize_t done = write(fd, p, n);
         if (done < 0 && errno == EINTR)
@@ -26,16 +25,14 @@ static bool write_all(int fd, const char *p, size_t n)
     return true;
 }
 
-static bool failed(const char *what, const char *path)
-{
+static bool failed(const char *what, const char *path) {
     if (errno != EPIPE)
         complain("cannot %s %s:", what, path);
     return false;
 }
 
 /* A new file beside the target: TARGET.tmpN with the first free N. */
-static int open_temporary(Ctx *c, const char *target, char **name)
-{
+static int open_temporary(Ctx *c, const char *target, char **name) {
     for (unsigned i = 0; i < 1000; i++) {
         *name = arena_printf(c->perm, "%s.tmp%u", target, i);
         int fd = open(*name, O_WRONLY | O_CREAT | O_EXCL, 0666);
@@ -45,8 +42,7 @@ static int open_temporary(Ctx *c, const char *target, char **name)
     return -1;
 }
 
-static bool replace(Ctx *c, const char *path, const char *target, const struct stat *old, const char *text, size_t len)
-{
+static bool replace(Ctx *c, const char *path, const char *target, const struct stat *old, const char *text, size_t len) {
     char *name;
     int fd = open_temporary(c, target, &name);
     if (fd < 0)
@@ -68,8 +64,7 @@ static bool replace(Ctx *c, const char *path, const char *target, const struct s
     return failed("write", path);
 }
 
-static bool write_directly(const char *path, const char *text, size_t len)
-{
+static bool write_directly(const char *path, const char *text, size_t len) {
     int fd = open(path, O_WRONLY);
     if (fd < 0)
         return failed("write", path);
@@ -83,8 +78,7 @@ static bool write_directly(const char *path, const char *text, size_t len)
     return ok || failed("write", path);
 }
 
-bool outfile_write(Ctx *c, const char *path, const char *text, size_t len)
-{
+bool outfile_write(Ctx *c, const char *path, const char *text, size_t len) {
     if (strcmp(path, "-") == 0)
         return write_all(STDOUT_FILENO, text, len) || failed("write to", "standard output");
     struct stat st;

@@ -9,8 +9,7 @@
 
 static const uint64_t LARGEST_FILE = UINT64_C(256) << 20;
 
-Span span_join(Span a, Span b)
-{
+Span span_join(Span a, Span b) {
     if (!a.file || (b.file && b.file != a.file))
         return a.file ? a : b;
     if (!b.file)
@@ -18,8 +17,7 @@ Span span_join(Span a, Span b)
     return (Span){ a.file, a.beg < b.beg ? a.beg : b.beg, a.end > b.end ? a.end : b.end };
 }
 
-static void find_lines(Ctx *c, Source *s)
-{
+static void find_lines(Ctx *c, Source *s) {
     uint32_t n = 1;
     const char *end = s->text + s->len;
     for (const char *p = s->text; (p = memchr(p, '\n', (size_t)(end - p))) != NULL; p++)
@@ -31,8 +29,7 @@ static void find_lines(Ctx *c, Source *s)
         s->line_starts[n++] = (uint32_t)(p + 1 - s->text);
 }
 
-static Source *add_source(Ctx *c, const char *path, const char *text, size_t len)
-{
+static Source *add_source(Ctx *c, const char *path, const char *text, size_t len) {
     Source *s = NEW(c->perm, Source);
     s->path = name_of(c, path);
     s->text = text;
@@ -42,8 +39,7 @@ static Source *add_source(Ctx *c, const char *path, const char *text, size_t len
     return s;
 }
 
-uint32_t source_add(Ctx *c, const char *path, const char *text, size_t len)
-{
+uint32_t source_add(Ctx *c, const char *path, const char *text, size_t len) {
     if (len > LARGEST_FILE)
         ice("source text of %zu bytes", len);
     add_source(c, path, arena_strndup(c->perm, text, len), len);
@@ -51,8 +47,7 @@ uint32_t source_add(Ctx *c, const char *path, const char *text, size_t len)
 }
 
 /* The whole stream, with a NUL after it; NULL and the reason in *why. */
-static char *read_all(Ctx *c, FILE *f, uint64_t expected, size_t *len, const char **why)
-{
+static char *read_all(Ctx *c, FILE *f, uint64_t expected, size_t *len, const char **why) {
     VEC(char) text = { 0 };
     vec_reserve(c->perm, (void **)&text.p, &text.cap, (size_t)expected + 2, 1);
     for (;;) {
@@ -76,8 +71,7 @@ static char *read_all(Ctx *c, FILE *f, uint64_t expected, size_t *len, const cha
 }
 
 /* One file under two spellings is one source: imports must not read it twice. */
-static uint32_t find_inode(const Ctx *c, const struct stat *st)
-{
+static uint32_t find_inode(const Ctx *c, const struct stat *st) {
     for (size_t i = 1; i < c->sources.n; i++) {
         const Source *s = c->sources.p[i];
         if (s->inode && s->inode == (uint64_t)st->st_ino && s->device == (uint64_t)st->st_dev)
@@ -86,8 +80,7 @@ static uint32_t find_inode(const Ctx *c, const struct stat *st)
     return 0;
 }
 
-static uint32_t read_stream(Ctx *c, FILE *f, const char *printed_path, const char **why)
-{
+static uint32_t read_stream(Ctx *c, FILE *f, const char *printed_path, const char **why) {
     struct stat st;
     if (fstat(fileno(f), &st) != 0) {
         *why = arena_printf(c->perm, "%s", strerror(errno));
@@ -117,8 +110,7 @@ static uint32_t read_stream(Ctx *c, FILE *f, const char *printed_path, const cha
     return (uint32_t)c->sources.n - 1;
 }
 
-uint32_t source_read(Ctx *c, const char *path, const char **why)
-{
+uint32_t source_read(Ctx *c, const char *path, const char **why) {
     if (strcmp(path, "-") == 0)
         return read_stream(c, stdin, "<stdin>", why);
     FILE *f = fopen(path, "rb");
@@ -131,13 +123,11 @@ uint32_t source_read(Ctx *c, const char *path, const char **why)
     return file;
 }
 
-const Source *source_get(const Ctx *c, uint32_t file)
-{
+const Source *source_get(const Ctx *c, uint32_t file) {
     return file < c->sources.n ? c->sources.p[file] : NULL;
 }
 
-LineCol source_linecol(const Ctx *c, uint32_t file, uint32_t byte)
-{
+LineCol source_linecol(const Ctx *c, uint32_t file, uint32_t byte) {
     const Source *s = source_get(c, file);
     if (!s)
         return (LineCol){ 0, 0 };
@@ -155,13 +145,11 @@ LineCol source_linecol(const Ctx *c, uint32_t file, uint32_t byte)
     return (LineCol){ lo + 1, byte - start + 1 };
 }
 
-bool source_has_bom(const Source *s)
-{
+bool source_has_bom(const Source *s) {
     return s->len >= 3 && memcmp(s->text, "\xEF\xBB\xBF", 3) == 0;
 }
 
-const char *span_text(Ctx *c, Span span)
-{
+const char *span_text(Ctx *c, Span span) {
     const Source *s = source_get(c, span.file);
     if (!s)
         return "";

@@ -6,14 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-void sb_init(StrBuf *b, Arena *arena)
-{
+void sb_init(StrBuf *b, Arena *arena) {
     *b = (StrBuf){ .arena = arena };
 }
 
 /* Keeps a byte for the NUL that sb_str writes. */
-static void sb_reserve(StrBuf *b, size_t more)
-{
+static void sb_reserve(StrBuf *b, size_t more) {
     if (more >= SIZE_MAX - b->n)
         die("out of memory");
     if (b->n + more + 1 > b->cap) {
@@ -22,14 +20,12 @@ static void sb_reserve(StrBuf *b, size_t more)
     }
 }
 
-void sb_putc(StrBuf *b, char c)
-{
+void sb_putc(StrBuf *b, char c) {
     sb_reserve(b, 1);
     b->p[b->n++] = c;
 }
 
-void sb_write(StrBuf *b, const char *s, size_t n)
-{
+void sb_write(StrBuf *b, const char *s, size_t n) {
     if (!n)
         return;
     sb_reserve(b, n);
@@ -37,13 +33,11 @@ void sb_write(StrBuf *b, const char *s, size_t n)
     b->n += n;
 }
 
-void sb_puts(StrBuf *b, const char *s)
-{
+void sb_puts(StrBuf *b, const char *s) {
     sb_write(b, s, strlen(s));
 }
 
-void sb_vprintf(StrBuf *b, const char *fmt, va_list args)
-{
+void sb_vprintf(StrBuf *b, const char *fmt, va_list args) {
     va_list again;
     va_copy(again, args);
     sb_reserve(b, 64);
@@ -58,8 +52,7 @@ void sb_vprintf(StrBuf *b, const char *fmt, va_list args)
     b->n += (size_t)n;
 }
 
-void sb_printf(StrBuf *b, const char *fmt, ...)
-{
+void sb_printf(StrBuf *b, const char *fmt, ...) {
     va_list args;
     va_start(args, fmt);
     sb_vprintf(b, fmt, args);
@@ -67,8 +60,7 @@ void sb_printf(StrBuf *b, const char *fmt, ...)
 }
 
 /* printf writes 1e-05; the shortest is 1e-5. The decimal point may be a locale's comma. */
-static void put_short_number(StrBuf *b, const char *s)
-{
+static void put_short_number(StrBuf *b, const char *s) {
     for (; *s && *s != 'e'; s++)
         sb_putc(b, *s == '-' || (*s >= '0' && *s <= '9') ? *s : '.');
     if (*s != 'e')
@@ -82,8 +74,7 @@ static void put_short_number(StrBuf *b, const char *s)
     sb_puts(b, s);
 }
 
-void sb_double(StrBuf *b, double v)
-{
+void sb_double(StrBuf *b, double v) {
     if (isnan(v) || isinf(v)) {
         sb_puts(b, isnan(v) ? "nan" : v < 0 ? "-inf" : "inf");
         return;
@@ -98,15 +89,13 @@ void sb_double(StrBuf *b, double v)
     put_short_number(b, text);
 }
 
-const char *sb_str(StrBuf *b)
-{
+const char *sb_str(StrBuf *b) {
     sb_reserve(b, 0);
     b->p[b->n] = '\0';
     return b->p;
 }
 
-const char *group_digits(Arena *a, uint64_t v)
-{
+const char *group_digits(Arena *a, uint64_t v) {
     char text[32];
     char *p = text + sizeof text - 1;
     *p = '\0';
@@ -119,8 +108,7 @@ const char *group_digits(Arena *a, uint64_t v)
 }
 
 /* Rounded half up to two decimals, in integers: 1,048,575 B is 1.00 MiB, not 1024.00 KiB. */
-const char *iec_bytes(Arena *a, uint64_t n)
-{
+const char *iec_bytes(Arena *a, uint64_t n) {
     static const char units[] = "BKMGTPE";
     unsigned unit = 0;
     while (unit < 6 && n >> (10 * unit) >= 1024)

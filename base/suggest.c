@@ -10,25 +10,21 @@
 
 enum { LONGEST = 127, MOST_WORDS = 8 };
 
-static char lower(char c)
-{
+static char lower(char c) {
     return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
 }
 
-static bool equal_but_case(const char *a, const char *b)
-{
+static bool equal_but_case(const char *a, const char *b) {
     while (*a && lower(*a) == lower(*b))
         a++, b++;
     return lower(*a) == lower(*b);
 }
 
-static size_t min_size(size_t a, size_t b)
-{
+static size_t min_size(size_t a, size_t b) {
     return a < b ? a : b;
 }
 
-size_t edit_distance(const char *a, const char *b, size_t limit)
-{
+size_t edit_distance(const char *a, const char *b, size_t limit) {
     size_t na = strlen(a), nb = strlen(b);
     if (na > LONGEST || nb > LONGEST)
         return strcmp(a, b) == 0 ? 0 : limit + 1;
@@ -59,8 +55,7 @@ size_t edit_distance(const char *a, const char *b, size_t limit)
 
 typedef struct Words { const char *p[MOST_WORDS]; size_t n[MOST_WORDS], count; } Words;
 
-static bool split_words(const char *s, Words *w)
-{
+static bool split_words(const char *s, Words *w) {
     w->count = 0;
     while (*s) {
         size_t n = strcspn(s, "_");
@@ -74,8 +69,7 @@ static bool split_words(const char *s, Words *w)
 }
 
 /* Each word of a is matched with one of b's that is still free. */
-static bool same_words(const char *a, const char *b)
-{
+static bool same_words(const char *a, const char *b) {
     Words wa, wb;
     if (strlen(a) != strlen(b) || !split_words(a, &wa) || !split_words(b, &wb) || wa.count != wb.count)
         return false;
@@ -91,8 +85,7 @@ static bool same_words(const char *a, const char *b)
     return true;
 }
 
-const char *suggest(const char *got, const char *const *candidates, size_t n)
-{
+const char *suggest(const char *got, const char *const *candidates, size_t n) {
     for (size_t i = 0; i < n; i++)
         if (equal_but_case(got, candidates[i]))
             return candidates[i];

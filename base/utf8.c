@@ -7,8 +7,7 @@
 
 /* Decodes the character at p, of at most n bytes (n > 0): its length, or 0 if it is not valid UTF-8 (overlong forms,
  * surrogates and numbers above 0x10FFFF are not). */
-size_t utf8_decode(const char *p, size_t n, uint32_t *c)
-{
+size_t utf8_decode(const char *p, size_t n, uint32_t *c) {
     const unsigned char *s = (const unsigned char *)p;
     if (s[0] < 0x80) {
         *c = s[0];
@@ -29,8 +28,7 @@ size_t utf8_decode(const char *p, size_t n, uint32_t *c)
     return len;
 }
 
-bool utf8_valid(const char *p, size_t nbytes, size_t *bad)
-{
+bool utf8_valid(const char *p, size_t nbytes, size_t *bad) {
     for (size_t i = 0; i < nbytes;) {
         uint32_t c;
         size_t n = utf8_decode(p + i, nbytes - i, &c);
@@ -59,8 +57,7 @@ static const WidthRange width_ranges[] = {                /* sorted */
     { 0x1F900, 0x1F9FF, 2 }, { 0x1FA70, 0x1FAFF, 2 }, { 0x20000, 0x3FFFD, 2 }, { 0xE0100, 0xE01EF, 0 },
 };
 
-static unsigned char_width(uint32_t c)
-{
+static unsigned char_width(uint32_t c) {
     size_t lo = 0, hi = COUNT_OF(width_ranges);
     while (lo < hi) {
         size_t mid = (lo + hi) / 2;
@@ -72,8 +69,7 @@ static unsigned char_width(uint32_t c)
     return lo < COUNT_OF(width_ranges) && c >= width_ranges[lo].first ? width_ranges[lo].width : 1;
 }
 
-size_t display_width(const char *p, size_t nbytes)
-{
+size_t display_width(const char *p, size_t nbytes) {
     size_t width = 0;
     for (size_t i = 0; i < nbytes;) {
         uint32_t c;

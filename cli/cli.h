@@ -1,0 +1,35 @@
+/* cli.h - the command line as one struct. */
+#ifndef NETC_CLI_H
+#define NETC_CLI_H
+
+#include "backend/backend.h"
+#include "frontend/frontend.h"
+#include "passes/passes.h"
+
+/* In the order of the option's values in option.def. */
+typedef enum EmitKind { EMIT_REPORT, EMIT_IR, EMIT_AST, EMIT_WEIGHTS_LIST } EmitKind;
+typedef enum ReportStyle { STYLE_TABLE, STYLE_JSON, STYLE_CSV, STYLE_WHY, STYLE_MAP } ReportStyle;
+
+typedef struct Options {
+    const char *file;                                     /* "-": standard input */
+    const char *output;                                   /* "-": standard output */
+    EmitKind emit;
+    ReportStyle style;
+    ImportPath imports;
+    ElabOptions elab;
+    PlanOptions plan;
+    ReportOptions report;
+    bool given[64];                                       /* by OptionId */
+} Options;
+
+/* Exit statuses; RUN is none of them: the command line asks for a compilation. */
+enum { RUN = -1, EXIT_FINE = 0, EXIT_PROGRAM = 1, EXIT_USAGE = 2 };
+
+/* cli.c - reads the command line into Options, whose memory is the Ctx's. RUN, or the exit status after a message or after
+ * what was asked for (--help, --version, --list-passes, --explain) was printed. */
+int options_read(Ctx *, int argc, char **argv, Options *);
+
+/* explain.c - the section of docs/errors.md on one code; an exit status. */
+int explain_code(Ctx *, const char *word);
+
+#endif
