@@ -76,9 +76,27 @@ static const char *path_of(Call *c, const char *suffix) {
     return graph_unique(c->ctx, c->g, arena_printf(c->ctx->unit, "%s/%s", c->path, suffix));
 }
 
+Typing call_typing(Call *c) {
+    return (Typing){.ctx = c->ctx, .span = c->span, .call = c, .kind = c->info->kind, .arena = c->ctx->unit};
+}
+
+Value *call_stored(Call *c, const char *name, Role role, DType dtype, unsigned rank, const uint64_t *dims, Init init) {
+    Type type = {dtype, shape_of(rank, dims)};
+    uint64_t nbytes;
+    if (!type_bytes(&type, &nbytes)) {
+        diag(c->ctx, DIAG_TOO_LARGE, c->span, "the %s of %s, %s, is larger than 2^63 - 1 bytes", name, c->info->name,
+             type_text(c->ctx->scratch, &type));
+        return NULL;
+    }
+    return c->stored(c, name, role, &type, init);
+}
+
 Op *call_op(Call *c, OpKind kind, Value **in, uint32_t nin, const Attr *attrs, uint32_t nattrs, const char *suffix) {
     while (nin > 0 && !in[nin - 1]) nin--;
-    Typing t = {.ctx = c->ctx, .span = c->span, .call = c, .kind = kind, .in = in, .nin = nin, .arena = c->ctx->unit};
+    Typing t = call_typing(c);
+    t.kind = kind;
+    t.in = in;
+    t.nin = nin;
     t.attrs = own_attrs(c, attrs, nattrs);
     t.nattrs = nattrs;
     if (!op_rules(kind)->infer(&t)) return NULL;

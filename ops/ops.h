@@ -124,6 +124,9 @@ bool call_result(Call *, Op *);                           /* sets call->result f
 /* The normal bind: operands = the tensor arguments in order (absent optional ones NULL, trailing NULLs dropped), attributes =
  * all other arguments as they are (D_NONE ones left away). */
 bool bind_plain(Call *);
+Typing call_typing(Call *);                               /* for a rule's checks before its operands are complete; no operands, no attributes */
+/* A stored tensor of the call's instance, its size checked; NULL after a diagnostic. `dims` are rank numbers. */
+Value *call_stored(Call *, const char *name, Role, DType, unsigned rank, const uint64_t *dims, Init);
 /* Checks "in -> out": the actual number must equal what was written; axis_text says what it is ("channels", "features"). */
 bool call_check_from(Call *, AttrName, uint64_t actual, const char *what, const Value *x);
 void note_value(Ctx *, Diag *, const Value *);            /* "the value comes from max_pool2d", at its source */
@@ -139,6 +142,8 @@ int64_t typing_int(const Typing *, AttrName);
 bool typing_bool(const Typing *, AttrName);
 Span typing_span(const Typing *, AttrName);               /* of that argument of the call, else of the op */
 uint32_t typing_ints(const Typing *, AttrName, int64_t *v, uint32_t max);
+/* Each of n numbers of an argument is at least `least`; located at the argument. */
+bool typing_at_least(Typing *, AttrName, const int64_t *v, uint32_t n, int64_t least);
 bool typing_axis(Typing *, int64_t dim, unsigned rank, unsigned *axis);          /* negative axes count from the end; out of range is a diagnostic */
 bool typing_broadcast(Typing *, const Value *a, const Value *b, Shape *out);     /* NumPy's rule; names both sides */
 bool typing_same_dtype(Typing *, const Value *a, const Value *b);                /* names cast */

@@ -72,6 +72,16 @@ Span typing_span(const Typing *t, AttrName name) {
     return a && a->given ? a->span : t->span;
 }
 
+bool typing_at_least(Typing *t, AttrName name, const int64_t *v, uint32_t n, int64_t least) {
+    for (uint32_t i = 0; i < n; i++) {
+        if (v[i] >= least) continue;
+        diag(t->ctx, DIAG_ARGUMENT_VALUE, typing_span(t, name), "%s of %s must be at least %lld, not %lld", attr_name(name), op_text(t),
+             (long long)least, (long long)v[i]);
+        return false;
+    }
+    return true;
+}
+
 static Span axis_span(const Typing *t) {
     const Arg *dim = argument(t, A_dim);
     return dim ? typing_span(t, A_dim) : typing_span(t, A_dims);
