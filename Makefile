@@ -14,7 +14,7 @@ BASE     = arena.c intern.c source.c diag.c diagprint.c suggest.c checked.c strb
 IR       = dtype.c ir.c datum.c plan.c print.c lex.c places.c parse.c parse_plan.c check.c
 OPS      = ops.c call.c typing.c axes.c window.c storage.c conv.c dense.c norm.c pool.c activation.c elementwise.c reduce.c shape.c \
            rearrange.c join.c part.c index.c create.c resample.c attention.c recurrent.c loss.c
-FRONTEND = ast.c astprint.c parse.c import.c value.c eval.c signature.c call.c stmt.c elab.c train.c
+FRONTEND = ast.c astprint.c parse.c tokens.c literal.c syntax.c import.c value.c eval.c signature.c call.c stmt.c elab.c train.c
 PASSES   = passes.c steps.c pieces.c demand.c simplify.c fuse.c schedule.c alias.c liveness.c bound.c offsets.c dsa.c plan_verify.c verify_decisions.c bytemap.c
 BACKEND  = weights_list.c report/rows.c report/table.c report/json.c report/csv.c report/why.c report/map.c report/budget.c
 CLI      = option.c cli.c
@@ -52,6 +52,6 @@ $(B)/grammar/net.lex.c: grammar/net.l $(B)/grammar/net.tab.h
 	flex --header-file=$(B)/grammar/net.lex.h -o $@ $<
 $(B)/grammar/%.o: $(B)/grammar/%.c
 	$(CC) $(STD) $(CFLAGS) $(INCLUDE) -MMD -MP -c -o $@ $<
-$(B)/frontend/parse.o: $(B)/grammar/net.tab.h $(B)/grammar/net.lex.c
+$(B)/frontend/parse.o $(B)/frontend/tokens.o $(B)/frontend/literal.o $(B)/frontend/syntax.o: $(B)/grammar/net.tab.h $(B)/grammar/net.lex.c
 
 -include $(OBJECTS:.o=.d)

@@ -18,7 +18,8 @@ typedef enum ExprKind {
     EX_MEMBER,                                            /* lhs . name */
     EX_CALL,                                              /* lhs ( args ) */
     EX_INDEX,                                             /* lhs [ indices ] */
-    EX_PIPE,                                              /* lhs |> stage (rhs: EX_NAME, EX_MEMBER or EX_CALL) */
+    EX_PIPE,                                              /* lhs |> stage (rhs: EX_NAME, EX_MEMBER or EX_CALL); the one chain
+                                                           * of any length: walk down lhs in a loop, never by recursion */
     EX_UNARY, EX_BINARY,                                  /* op; lhs; rhs */
     EX_COND,                                              /* lhs if cond else rhs */
     EX_ARROW                                              /* lhs -> rhs, only as an argument */
@@ -48,7 +49,10 @@ struct Expr {
     VEC(Expr *) items;
     ArgNodes args;
     VEC(IndexNode) indices;
+    uint32_t depth;                                       /* height of this tree, a pipe chain counting once: <= AST_MAX_DEPTH,
+                                                           * so that recursion over expressions is bounded */
 };
+enum { AST_MAX_DEPTH = 1000, AST_MAX_NESTING = 256 };     /* of an expression; of brackets and blocks */
 typedef VEC(Expr *) Exprs;
 
 typedef struct AxisNode {                                 /* in a shape: expr, NAME=expr, or ... */
@@ -66,7 +70,7 @@ typedef struct TypeNode {
 
 typedef struct ParamNode { Ident name; TypeNode *type; Expr *dflt; Span span; const char *doc; } ParamNode;
 typedef VEC(ParamNode) ParamNodes;
-typedef struct ResultNode { Ident name; TypeNode *type; Span span; } ResultNode;
+typedef struct ResultNode { Ident name; TypeNode *type; Span span; const char *doc; } ResultNode;
 typedef VEC(ResultNode) ResultNodes;
 typedef struct Annot { Ident name; ArgNodes args; bool has_args; Span span; } Annot;
 typedef VEC(Annot) Annots;
@@ -123,6 +127,17 @@ typedef struct Module {                                   /* one file */
 Expr *ast_expr(Ctx *, ExprKind, Span);
 Stmt *ast_stmt(Ctx *, StmtKind, Span);
 Decl *ast_decl(Ctx *, DeclKind, Span);
+Expr *ast_name(Ctx *, Ident);
+Expr *ast_member(Ctx *, Expr *lhs, Ident name);
+Expr *ast_call(Ctx *, Expr *callee, ArgNodes, Span);
+Expr *ast_pipe(Ctx *, Expr *lhs, Expr *stage);
+Expr *ast_unary(Ctx *, AstOp, Span op, Expr *);
+Expr *ast_binary(Ctx *, AstOp, Span op, Expr *lhs, Expr *rhs);
+Expr *ast_cond(Ctx *, Expr *then, Expr *cond, Expr *other);
+Expr *ast_arrow(Ctx *, Expr *from, Span op, Expr *to);
+Expr *ast_items(Ctx *, ExprKind, Exprs, Span);            /* EX_TUPLE, EX_LIST */
+void ast_add_index(Ctx *, Expr *, IndexNode);             /* to an EX_INDEX */
+const char *ast_op_text(AstOp);                           /* "+", "and" */
 
 /* parse.c - one file to a module; syntax errors are diagnostics, and a module always comes back (maybe failed) */
 Module *parse_file(Ctx *, uint32_t file);
