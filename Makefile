@@ -12,19 +12,22 @@ INCLUDE  = -I. -I$(B)
 
 BASE     = arena.c intern.c source.c diag.c diagprint.c suggest.c checked.c strbuf.c utf8.c json.c outfile.c ctx.c
 IR       = dtype.c ir.c datum.c plan.c print.c lex.c places.c parse.c parse_plan.c check.c
-OPS      = ops.c call.c typing.c axes.c window.c storage.c conv.c dense.c norm.c pool.c activation.c elementwise.c reduce.c shape.c \
-           rearrange.c join.c part.c index.c create.c resample.c attention.c recurrent.c loss.c
+OPS      = ops.c call.c typing.c axes.c strides.c window.c storage.c conv.c dense.c norm.c pool.c activation.c elementwise.c reduce.c shape.c \
+           rearrange.c pattern.c join.c part.c index.c create.c resample.c attention.c recurrent.c loss.c
 FRONTEND = ast.c astprint.c parse.c tokens.c literal.c syntax.c import.c value.c eval.c signature.c call.c stmt.c elab.c train.c
 PASSES   = passes.c steps.c pieces.c demand.c simplify.c fuse.c schedule.c alias.c liveness.c bound.c offsets.c dsa.c plan_verify.c verify_decisions.c bytemap.c
-BACKEND  = weights_list.c report/rows.c report/table.c report/json.c report/csv.c report/why.c report/map.c report/budget.c
-CLI      = option.c cli.c
+BACKEND  = weights_list.c report/rows.c report/words.c report/table.c report/json.c report/csv.c report/why.c report/map.c report/budget.c
+CLI      = option.c cli.c explain.c
 
 SOURCES  = $(BASE:%=base/%) $(IR:%=ir/%) $(OPS:%=ops/%) $(FRONTEND:%=frontend/%) $(PASSES:%=passes/%) $(BACKEND:%=backend/%) \
            $(CLI:%=cli/%) main.c
 GRAMMAR  = $(B)/grammar/net.tab.o $(B)/grammar/net.lex.o
-OBJECTS  = $(SOURCES:%.c=$(B)/%.o) $(GRAMMAR)
+OBJECTS  = $(SOURCES:%.c=$(B)/%.o) $(GRAMMAR) $(B)/docs/errors.o
 
-all: $(B)/netc
+SHARE    = $(B)/share/netc.1 $(B)/share/netc.bash $(B)/share/_netc
+UNIT     = $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(wildcard tests/unit/*.c))
+
+all: $(B)/netc $(SHARE)
 .PHONY: all
 
 $(B)/netc: $(OBJECTS)
@@ -53,5 +56,67 @@ $(B)/grammar/net.lex.c: grammar/net.l $(B)/grammar/net.tab.h
 $(B)/grammar/%.o: $(B)/grammar/%.c
 	$(CC) $(STD) $(CFLAGS) $(INCLUDE) -MMD -MP -c -o $@ $<
 $(B)/frontend/parse.o $(B)/frontend/tokens.o $(B)/frontend/literal.o $(B)/frontend/syntax.o: $(B)/grammar/net.tab.h $(B)/grammar/net.lex.c
+
+# docs/errors.md becomes part of the binary, for --explain.
+$(B)/tools/embed: tools/embed.c
+	@mkdir -p $(@D)
+	$(HOSTCC) $(STD) $(WARN) -o $@ $<
+$(B)/docs/errors.c: docs/errors.md $(B)/tools/embed
+	@mkdir -p $(@D)
+	$(B)/tools/embed errors_md $< > $@.tmp && mv $@.tmp $@
+$(B)/docs/errors.o: $(B)/docs/errors.c
+	$(CC) $(STD) $(WARN) $(CFLAGS) -c -o $@ $<
+
+# The manual page and the completions, from the table of options.
+$(B)/cli/gen_docs: cli/gen_docs.c cli/option.def base/diag.def
+	@mkdir -p $(@D)
+	$(HOSTCC) $(STD) $(WARN) -I. -o $@ $<
+$(B)/share/netc.1: docs/netc.1 $(B)/cli/gen_docs
+	@mkdir -p $(@D)
+	$(B)/cli/gen_docs man < $< > $@.tmp && mv $@.tmp $@
+$(B)/share/netc.bash $(B)/share/_netc: $(B)/cli/gen_docs
+	@mkdir -p $(@D)
+	$< $(if $(findstring bash,$@),bash,zsh) > $@.tmp && mv $@.tmp $@
+
+# Tests. `make check` installs what is missing, builds and runs; JOBS uses every core unless make was given -j.
+JOBS     = $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc 2>/dev/null || echo 1))
+AGAIN    = $(MAKE) --no-print-directory $(JOBS) B=$(B)
+SANITIZE = -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+
+demo:
+	@sh tools/need.sh build
+	@$(AGAIN) $(B)/netc
+	$(B)/netc examples/resnet18.net
+check:
+	@sh tools/need.sh build test
+	@$(AGAIN) all $(B)/units
+	@sh tests/run.sh -b $(B)
+check-full:
+	@sh tools/need.sh build test
+	@$(AGAIN) all $(B)/units
+	@TEST_LIMIT=600 sh tests/run.sh -b $(B) --full
+check-asan:
+	@$(MAKE) --no-print-directory B=build-asan CFLAGS="$(SANITIZE)" check
+$(B)/libnetc.a: $(filter-out $(B)/main.o,$(OBJECTS))
+	@rm -f $@
+	@$(AR) rcs $@ $^
+$(B)/tests/unit/%: tests/unit/%.c tests/unit/check.h $(B)/libnetc.a
+	@mkdir -p $(@D)
+	$(CC) $(STD) $(WARN) $(CFLAGS) $(INCLUDE) -o $@ $< $(B)/libnetc.a -lm
+$(B)/units: $(UNIT)
+	@touch $@
+layers 80:
+	@python3 tests/house.py --only=$@
+.PHONY: demo check check-full check-asan layers 80
+
+install: all
+	install -d $(addprefix $(DESTDIR)$(PREFIX)/,bin share/man/man1 share/bash-completion/completions share/zsh/site-functions)
+	install -m 755 $(B)/netc $(DESTDIR)$(PREFIX)/bin/netc
+	install -m 644 $(B)/share/netc.1 $(DESTDIR)$(PREFIX)/share/man/man1/netc.1
+	install -m 644 $(B)/share/netc.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/netc
+	install -m 644 $(B)/share/_netc $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_netc
+clean:
+	rm -rf $(B)
+.PHONY: install clean
 
 -include $(OBJECTS:.o=.d)
