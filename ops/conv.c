@@ -103,7 +103,6 @@ static bool wrong_weight(Typing *t, const Value *x, const Value *v, const char *
 /* The weights are this call's own and fit; from ONNX or printed IR they may not. */
 static bool check_weights(Typing *t, const Window *w, int64_t groups, uint64_t *out) {
     const Value *x = t->in[0], *weight = typing_in(t, 1), *bias = typing_in(t, 2);
-    if (!weight) ice("%s without a weight", op_info(t->kind)->name);
     const Shape *s = &weight->type.shape;
     bool transposed = is_transposed(t->kind), fits = s->rank == w->n + 2 && groups > 0;
     for (unsigned i = 0; fits && i < w->n; i++) fits = s->dim[2 + i] == (uint64_t)w->kernel[i];
@@ -144,14 +143,21 @@ static bool transposed_places(Typing *t, const Window *w, unsigned i, int64_t ex
     return n >= 1 || too_small(t, x, 2 + i, n);
 }
 
+static bool need_extra(Typing *t, unsigned n, int64_t *extra) {
+    Ints ints;
+    if (!need_ints(t, A_output_padding, &ints)) return false;
+    for (unsigned i = 0; i < n && i < ints.n; i++) extra[i] = ints.v[i];
+    return true;
+}
+
 static bool infer(Typing *t) {
     unsigned n = spatial_axes(t->kind);
-    const Value *x = t->in[0];
-    int64_t groups = typing_int(t, A_groups), extra[WINDOW_AXES] = {0};
+    int64_t groups, extra[WINDOW_AXES] = {0};
     Window w;
     Shape s = {.rank = (uint8_t)(n + 2)};
-    window_of_attrs(t, n, true, &w);
-    if (is_transposed(t->kind)) typing_ints(t, A_output_padding, extra, WINDOW_AXES);
+    if (!need_operands(t, 2, 3) || !need_int(t, A_groups, &groups) || !window_of_attrs(t, n, true, &w)) return false;
+    if (is_transposed(t->kind) && !need_extra(t, n, extra)) return false;
+    const Value *x = t->in[0];
     if (!check_input(t, x, n) || !window_check(t, &w) || !typing_at_least(t, A_output_padding, extra, n, 0) ||
         !check_weights(t, &w, groups, &s.dim[1]) || !check_groups(t, x, groups, s.dim[1]))
         return false;

@@ -11,7 +11,7 @@
  * `weight=` ties linear and embedding to a tensor that exists: it is checked, not made. */
 #include <math.h>
 
-#include "ops/ops.h"
+#include "ops/axes.h"
 
 static const char *text(const Typing *t, const Value *v) {
     return type_text(t->ctx->scratch, &v->type);
@@ -121,8 +121,8 @@ static bool bind_linear(Call *c) {
 }
 
 static bool infer_linear(Typing *t) {
-    const Value *x = t->in[0], *weight = typing_in(t, 1), *bias = typing_in(t, 2);
-    if (!weight) ice("linear without a weight");
+    if (!need_operands(t, 2, 3)) return false;
+    const Value *x = t->in[0], *weight = t->in[1], *bias = typing_in(t, 2);
     if (!typing_rank(t, x, 1, MAX_RANK, "[..., features]") || !typing_float(t, x)) return false;
     uint64_t out = weight->type.shape.rank == 2 ? weight->type.shape.dim[0] : 0, dims[2] = {out, last_axis(x)};
     if (!has_shape(weight, 2, dims)) return wrong_weight(t, weight, 2, dims, x);
@@ -163,8 +163,8 @@ static bool bind_bilinear(Call *c) {
 }
 
 static bool infer_bilinear(Typing *t) {
-    const Value *a = t->in[0], *b = t->in[1], *weight = typing_in(t, 2), *bias = typing_in(t, 3);
-    if (!weight) ice("bilinear without a weight");
+    if (!need_operands(t, 3, 4)) return false;
+    const Value *a = t->in[0], *b = t->in[1], *weight = t->in[2], *bias = typing_in(t, 3);
     if (!check_rows(t, a, b)) return false;
     uint64_t out = weight->type.shape.rank == 3 ? weight->type.shape.dim[0] : 0, dims[3] = {out, last_axis(a), last_axis(b)};
     if (!has_shape(weight, 3, dims)) return wrong_weight(t, weight, 3, dims, a);
@@ -212,6 +212,7 @@ static bool wrong_inner(Typing *t, const Value *a, const Value *b) {
 }
 
 static bool infer_matmul(Typing *t) {
+    if (!need_operands(t, 2, 2)) return false;
     const Value *a = t->in[0], *b = t->in[1];
     Shape s = {.rank = 0};
     if (!typing_rank(t, a, 1, MAX_RANK, "vectors and matrices") || !typing_rank(t, b, 1, MAX_RANK, "vectors and matrices") ||
@@ -262,8 +263,8 @@ static bool bind_embedding(Call *c) {
 }
 
 static bool infer_embedding(Typing *t) {
-    const Value *ids = t->in[0], *weight = typing_in(t, 1);
-    if (!weight) ice("embedding without a weight");
+    if (!need_operands(t, 2, 2)) return false;
+    const Value *ids = t->in[0], *weight = t->in[1];
     if (!check_ids(t, ids) || !typing_float(t, weight)) return false;
     if (!typing_rank(t, ids, 0, MAX_RANK - 1, "ids") || !typing_rank(t, weight, 2, 2, "a weight [rows, width]")) return false;
     Shape s = ids->type.shape;

@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "ops/ops.h"
+#include "ops/axes.h"
 
 static const char *text(const Typing *t, const Value *v) {
     return type_text(t->ctx->scratch, &v->type);
@@ -77,16 +77,17 @@ static bool check_reduction(Typing *t, const char *word) {
 static bool check_range(Typing *t, AttrName name, double lo, double hi, const char *range) {
     const Datum *d = typing_attr(t, name);
     if (!d) return true;
-    double v = d->kind == D_INT ? (double)d->i : d->f;
+    double v = is_number(d) ? number_of(d) : -1;
     if (v >= lo && v <= hi) return true;
     diag(t->ctx, DIAG_ARGUMENT_VALUE, typing_span(t, name), "%s of %s must be %s", attr_name(name), op_info(t->kind)->name, range);
     return false;
 }
 
 static bool infer(Typing *t) {
+    if (!need_operands(t, 2, 2)) return false;
     const Value *x = t->in[0], *target = t->in[1];
-    const Datum *reduction = typing_attr(t, A_reduction);
-    if (!reduction || reduction->kind != D_STR) ice("%s without a reduction", op_info(t->kind)->name);
+    const Datum *reduction = need_attr(t, A_reduction, D_STR);
+    if (!reduction) return false;
     bool classes = of_classes(t->kind), ok = classes ? check_classes(t, x, target) : check_elements(t, x, target);
     if (!ok || !check_reduction(t, reduction->s) || !check_range(t, A_label_smoothing, 0, 1, "from 0 to 1") ||
         !check_range(t, A_beta, 0, HUGE_VAL, "0 or more"))

@@ -13,14 +13,16 @@
  *   momentum has no effect, as in PyTorch. */
 #include <float.h>
 
-#include "ops/ops.h"
+#include "ops/axes.h"
 
 static const char *op_text(const Typing *t) {
     return op_info(t->kind)->name;
 }
 
-static bool check_eps(Typing *t, double eps) {
-    if (eps >= 0) return true;
+static bool check_eps(Typing *t) {
+    const Datum *eps = typing_attr(t, A_eps);
+    if (!eps || !is_number(eps)) return need_attr(t, A_eps, D_FLOAT) != NULL;
+    if (number_of(eps) >= 0) return true;
     diag(t->ctx, DIAG_ARGUMENT_VALUE, typing_span(t, A_eps), "eps of %s must not be negative", op_text(t));
     return false;
 }
@@ -134,11 +136,11 @@ static bool bind_rows(Call *c, Typing *t, Value **in) {
     return call_result(c, call_op(c, c->info->kind, in, layer ? 3 : 2, attrs, 2, NULL));
 }
 
-static bool bind_normalize(Call *c, Typing *t, Value *x) {
-    unsigned axis;
-    if (!typing_axis(t, call_int(c, A_dim), x->type.shape.rank, &axis)) return false;
-    Attr attrs[3] = {{A_p, d_float(call_float(c, A_p))}, {A_dim, d_int(axis)}, eps_attr(c)};
-    return call_result(c, call_op(c, OP_NORMALIZE, &x, 1, attrs, 3, NULL));
+static bool bind_normalize(Call *c) {
+    Binding b;
+    binding_plain(c, &b);
+    binding_axis(&b, A_dim, b.in[0]->type.shape.rank);
+    return binding_call(c, &b);
 }
 
 static bool bind(Call *c) {
@@ -148,18 +150,12 @@ static bool bind(Call *c) {
     case OP_BATCH_NORM: return bind_batch_norm(c, &t, in);
     case OP_LAYER_NORM: case OP_RMS_NORM: return bind_rows(c, &t, in);
     case OP_GROUP_NORM: case OP_INSTANCE_NORM: return bind_channels(c, &t, in);
-    case OP_NORMALIZE: return bind_normalize(c, &t, in[0]);
+    case OP_NORMALIZE: return bind_normalize(c);
     default: return bind_plain(c);
     }
 }
 
 /* ------------------------------------------------------------------------------------------------------------------ */
-
-static double number(const Typing *t, AttrName name) {
-    const Datum *d = typing_attr(t, name);
-    if (!d || (d->kind != D_FLOAT && d->kind != D_INT)) ice("%s has no number %s", op_text(t), attr_name(name));
-    return d->kind == D_INT ? (double)d->i : d->f;
-}
 
 /* Operands first to last, where present, have this shape and x's dtype. Those of a call of the language always do. */
 static bool check_stored(Typing *t, uint32_t first, uint32_t last, unsigned rank, const uint64_t *dims) {
@@ -186,32 +182,31 @@ static bool check_instance(Typing *t, const Value *x) {
 }
 
 static bool check_lrn(Typing *t, const Value *x) {
-    int64_t size = typing_int(t, A_size);
-    return typing_rank(t, x, 3, MAX_RANK, "[N, C, spatial...]") && typing_float(t, x) && typing_at_least(t, A_size, &size, 1, 1);
+    int64_t size;
+    return need_int(t, A_size, &size) && typing_rank(t, x, 3, MAX_RANK, "[N, C, spatial...]") && typing_float(t, x) && typing_at_least(t, A_size, &size, 1, 1);
 }
 
 static bool check(Typing *t, const Value *x) {
     const Shape *s = &x->type.shape;
-    int64_t dims;
+    int64_t n;
     unsigned axis;
     switch (t->kind) {
     case OP_BATCH_NORM: return check_channels(t, x) && check_stored(t, 1, 4, 1, &s->dim[1]);
     case OP_GROUP_NORM:
-        return check_channels(t, x) && check_groups(t, x, typing_int(t, A_num_groups)) && check_stored(t, 1, 2, 1, &s->dim[1]);
+        return need_int(t, A_num_groups, &n) && check_channels(t, x) && check_groups(t, x, n) && check_stored(t, 1, 2, 1, &s->dim[1]);
     case OP_INSTANCE_NORM: return check_channels(t, x) && check_instance(t, x) && check_stored(t, 1, 2, 1, &s->dim[1]);
     case OP_LAYER_NORM: case OP_RMS_NORM:
-        dims = typing_int(t, A_dims);
-        return check_dims(t, x, dims) && check_stored(t, 1, 2, (unsigned)dims, s->dim + s->rank - dims);
+        return need_int(t, A_dims, &n) && check_dims(t, x, n) && check_stored(t, 1, 2, (unsigned)n, s->dim + s->rank - n);
     case OP_LOCAL_RESPONSE_NORM: return check_lrn(t, x);
-    case OP_NORMALIZE: return typing_float(t, x) && typing_axis(t, typing_int(t, A_dim), s->rank, &axis);
+    case OP_NORMALIZE: return typing_float(t, x) && need_axis(t, A_dim, s->rank, &axis);
     default: ice("operator %d is no normalisation", (int)t->kind);
     }
 }
 
 static bool infer(Typing *t) {
+    if (!need_operands(t, 1, t->kind == OP_BATCH_NORM ? 6 : 3) || !check(t, t->in[0])) return false;
+    if (t->kind != OP_LOCAL_RESPONSE_NORM && !check_eps(t)) return false;
     const Value *x = t->in[0];
-    if (!check(t, x)) return false;
-    if (t->kind != OP_LOCAL_RESPONSE_NORM && !check_eps(t, number(t, A_eps))) return false;
     return type_push(t, x->type.dtype, &x->type.shape);
 }
 

@@ -138,13 +138,9 @@ static inline Value *typing_in(const Typing *t, uint32_t i) { return i < t->nin 
 static inline Value *op_in(const Op *op, uint32_t i) { return i < op->nin ? op->in[i] : NULL; }
 bool type_push(Typing *, DType, const Shape *);           /* a diagnostic when its size overflows or its rank is above MAX_RANK */
 const Datum *typing_attr(const Typing *, AttrName);       /* NULL if absent */
-int64_t typing_int(const Typing *, AttrName);
-bool typing_bool(const Typing *, AttrName);
 Span typing_span(const Typing *, AttrName);               /* of that argument of the call, else of the op */
-uint32_t typing_ints(const Typing *, AttrName, int64_t *v, uint32_t max);
 /* Each of n numbers of an argument is at least `least`; located at the argument. */
 bool typing_at_least(Typing *, AttrName, const int64_t *v, uint32_t n, int64_t least);
-bool typing_axis(Typing *, int64_t dim, unsigned rank, unsigned *axis);          /* negative axes count from the end; out of range is a diagnostic */
 bool typing_broadcast(Typing *, const Value *a, const Value *b, Shape *out);     /* NumPy's rule; names both sides */
 bool typing_same_dtype(Typing *, const Value *a, const Value *b);                /* names cast */
 bool typing_float(Typing *, const Value *);               /* the operator is defined on floats only */

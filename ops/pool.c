@@ -151,26 +151,30 @@ static bool check_padding(Typing *t, const Window *w) {
 
 static bool infer_sliding(Typing *t, Pool p, Shape *s) {
     Window w;
-    window_of_attrs(t, p.n, p.max, &w);
-    if (!window_check(t, &w) || !check_padding(t, &w)) return false;
+    if (!window_of_attrs(t, p.n, p.max, &w) || !need_attr(t, A_ceil_mode, D_BOOL) || !window_check(t, &w) || !check_padding(t, &w)) return false;
     for (unsigned i = 0; i < p.n; i++)
-        if (!window_places(t, &w, i, t->in[0], typing_bool(t, A_ceil_mode), &s->dim[s->rank - p.n + i])) return false;
+        if (!window_places(t, &w, i, t->in[0], flag_of(t, A_ceil_mode), &s->dim[s->rank - p.n + i])) return false;
     return true;
 }
 
 static bool infer_adaptive(Typing *t, Pool p, Shape *s) {
-    int64_t size[WINDOW_AXES];
-    if (typing_ints(t, A_output_size, size, WINDOW_AXES) != p.n) ice("output_size of %s is not one number an axis", op_info(t->kind)->name);
-    if (!typing_at_least(t, A_output_size, size, p.n, 0)) return false;
-    for (unsigned i = 0; i < p.n; i++) s->dim[s->rank - p.n + i] = (uint64_t)size[i];
+    Ints size;
+    if (!need_attr(t, A_output_size, D_LIST) || !need_ints(t, A_output_size, &size) || !typing_at_least(t, A_output_size, size.v, size.n, 0))
+        return false;
+    if (size.n != p.n) {
+        diag(t->ctx, DIAG_ARGUMENT_VALUE, typing_span(t, A_output_size), "output_size of %s must be %u numbers, not %u",
+             op_info(t->kind)->name, p.n, (unsigned)size.n);
+        return false;
+    }
+    for (unsigned i = 0; i < p.n; i++) s->dim[s->rank - p.n + i] = (uint64_t)size.v[i];
     return true;
 }
 
 static bool infer(Typing *t) {
     Pool p = pool_of(t->kind);
+    if (!need_operands(t, 1, 1) || !check_input(t, t->in[0], p)) return false;
     const Value *x = t->in[0];
     Shape s = x->type.shape;
-    if (!check_input(t, x, p)) return false;
     switch (p.kind) {
     case POOL_SLIDING:
         if (!infer_sliding(t, p, &s)) return false;

@@ -1,4 +1,4 @@
-/* typing.c - what the shape rules of all families share: reading attributes, pushing result types, axes, broadcasting,
+/* typing.c - what the shape rules of all families share: finding attributes, pushing result types, broadcasting,
  * and the diagnostics of dtypes and ranks. Every message names the operator and both sides, and notes where each value
  * comes from. All of it is O(rank + number of attributes). */
 #include "ops/ops.h"
@@ -34,30 +34,6 @@ const Datum *typing_attr(const Typing *t, AttrName name) {
     return NULL;
 }
 
-static const Datum *must_attr(const Typing *t, AttrName name, DatumKind kind) {
-    const Datum *d = typing_attr(t, name);
-    if (!d || d->kind != kind) ice("%s has no usable attribute %s", op_text(t), attr_name(name));
-    return d;
-}
-
-int64_t typing_int(const Typing *t, AttrName name) {
-    return must_attr(t, name, D_INT)->i;
-}
-
-bool typing_bool(const Typing *t, AttrName name) {
-    return must_attr(t, name, D_BOOL)->b;
-}
-
-uint32_t typing_ints(const Typing *t, AttrName name, int64_t *v, uint32_t max) {
-    const Datum *d = must_attr(t, name, D_LIST);
-    if (d->list.n > max) ice("%s has more than %u numbers in %s", op_text(t), (unsigned)max, attr_name(name));
-    for (uint32_t i = 0; i < d->list.n; i++) {
-        if (d->list.p[i].kind != D_INT) ice("%s of %s is not a list of integers", attr_name(name), op_text(t));
-        v[i] = d->list.p[i].i;
-    }
-    return d->list.n;
-}
-
 /* The call's argument `name`, if this op is what the call spells; composites make ops that have no argument of their own. */
 static const Arg *argument(const Typing *t, AttrName name) {
     const Call *c = t->call;
@@ -80,24 +56,6 @@ bool typing_at_least(Typing *t, AttrName name, const int64_t *v, uint32_t n, int
         return false;
     }
     return true;
-}
-
-static Span axis_span(const Typing *t) {
-    const Arg *dim = argument(t, A_dim);
-    return dim ? typing_span(t, A_dim) : typing_span(t, A_dims);
-}
-
-bool typing_axis(Typing *t, int64_t dim, unsigned rank, unsigned *axis) {
-    int64_t n = rank;
-    if (dim >= -n && dim < n) {
-        *axis = (unsigned)(dim < 0 ? dim + n : dim);
-        return true;
-    }
-    Diag *d = diag(t->ctx, DIAG_AXIS_RANGE, axis_span(t), "axis %lld is out of range for %s on a tensor of rank %u",
-                   (long long)dim, op_text(t), rank);
-    if (rank == 0) diag_help(t->ctx, d, "a tensor of rank 0 has no axes");
-    else diag_help(t->ctx, d, "axes go from 0 to %u, or from -%u to -1 counted from the end", rank - 1, rank);
-    return false;
 }
 
 static bool broadcast_fails(Typing *t, const Value *a, const Value *b, unsigned from_end, uint64_t na, uint64_t nb) {

@@ -74,15 +74,28 @@ bool window_padding(Call *c, Window *w, bool words) {
     return false;
 }
 
-void window_of_attrs(const Typing *t, unsigned n, bool dilated, Window *w) {
+/* An attribute of exactly n integers. */
+static bool need_n(Typing *t, AttrName name, unsigned n, int64_t *v) {
+    Ints ints;
+    if (!need_attr(t, name, D_LIST) || !need_ints(t, name, &ints)) return false;
+    if (ints.n != n) {
+        diag(t->ctx, DIAG_ARGUMENT_VALUE, typing_span(t, name), "%s of %s must be %u numbers, not %u", attr_name(name),
+             op_info(t->kind)->name, n, (unsigned)ints.n);
+        return false;
+    }
+    memcpy(v, ints.v, n * sizeof *v);
+    return true;
+}
+
+bool window_of_attrs(Typing *t, unsigned n, bool dilated, Window *w) {
     int64_t padding[2 * WINDOW_AXES];
     *w = (Window){.n = n, .dilated = dilated, .dilation = {1, 1, 1}};
-    bool whole = typing_ints(t, A_kernel_size, w->kernel, WINDOW_AXES) == n && typing_ints(t, A_stride, w->stride, WINDOW_AXES) == n &&
-                 typing_ints(t, A_padding, padding, 2 * WINDOW_AXES) == 2 * n &&
-                 (!dilated || typing_ints(t, A_dilation, w->dilation, WINDOW_AXES) == n);
-    if (!whole) ice("the window of %s is not one of %u axes", op_info(t->kind)->name, n);
+    if (!need_n(t, A_kernel_size, n, w->kernel) || !need_n(t, A_stride, n, w->stride) || !need_n(t, A_padding, 2 * n, padding) ||
+        (dilated && !need_n(t, A_dilation, n, w->dilation)))
+        return false;
     memcpy(w->begin, padding, n * sizeof *padding);
     memcpy(w->end, padding + n, n * sizeof *padding);
+    return true;
 }
 
 uint32_t window_attrs(Arena *a, const Window *w, Attr *attrs) {

@@ -6,7 +6,7 @@
 #ifndef NETC_WINDOW_H
 #define NETC_WINDOW_H
 
-#include "ops/ops.h"
+#include "ops/axes.h"
 
 enum { WINDOW_AXES = 3 };
 typedef struct Window {
@@ -19,7 +19,7 @@ typedef struct Window {
 void window_of_call(Call *, unsigned n, bool dilated, Window *);
 /* The argument padding: an int, n ints, n pairs (before, after); with words also "valid" and "same". */
 bool window_padding(Call *, Window *, bool words);
-void window_of_attrs(const Typing *, unsigned n, bool dilated, Window *);
+bool window_of_attrs(Typing *, unsigned n, bool dilated, Window *);         /* false after a diagnostic when the attributes are not so */
 uint32_t window_attrs(Arena *, const Window *, Attr *attrs);      /* writes 3 or 4 attributes, returns how many */
 /* kernel, stride, dilation >= 1 and padding >= 0, located at the argument that is not. */
 bool window_check(Typing *, const Window *);
