@@ -109,6 +109,14 @@ layers 80:
 	@python3 tests/house.py --only=$@
 .PHONY: demo check check-full check-asan layers 80
 
+# What the main line costs, against its marks.
+$(B)/bench/measure: bench/measure.c
+	@mkdir -p $(@D)
+	$(HOSTCC) $(STD) $(WARN) -O2 -o $@ $<
+bench: $(B)/netc $(B)/bench/measure
+	@sh bench/bench.sh $(B)/netc $(B)/bench/measure
+.PHONY: bench
+
 install: all
 	install -d $(addprefix $(DESTDIR)$(PREFIX)/,bin share/man/man1 share/bash-completion/completions share/zsh/site-functions)
 	install -m 755 $(B)/netc $(DESTDIR)$(PREFIX)/bin/netc
