@@ -1,22 +1,21 @@
 /* ops_storage.c - op_part and op_join against a walk over every element: on random small shapes (sizes 0 to 4, also 4-bit
  * types) a part is reported exactly when its elements lie one behind the other, at the place where they lie. */
-#include "tests/unit/check.h"
-#include "tests/unit/opcall.h"
+#include "tests/unit/oplab.h"
 
 #include "ir/plan.h"
 
-static Value *random_input(Lab *lab, DType dtype, unsigned lo)
+static Value *random_input(Lab *lab, uint64_t *seed, DType dtype, unsigned lo)
 {
     uint64_t dims[4];
-    unsigned rank = lo + (unsigned)lab_random(lab, 5 - lo);
-    for (unsigned i = 0; i < rank; i++) dims[i] = lab_random(lab, 8) == 0 ? 0 : 1 + lab_random(lab, 4);
+    unsigned rank = lo + (unsigned)random_below(seed, 5 - lo);
+    for (unsigned i = 0; i < rank; i++) dims[i] = random_below(seed, 8) == 0 ? 0 : 1 + random_below(seed, 4);
     return lab_input(lab, dtype, rank, dims);
 }
 
-static DType random_dtype(Lab *lab)
+static DType random_dtype(uint64_t *seed)
 {
     static const DType dtypes[] = {DT_F32, DT_F64, DT_I8, DT_BOOL, DT_I4, DT_U4};
-    return dtypes[lab_random(lab, COUNT_OF(dtypes))];
+    return dtypes[random_below(seed, COUNT_OF(dtypes))];
 }
 
 /* Do `n` places follow one another from *first on? */
@@ -50,23 +49,22 @@ static void check_cut(const Op *op, uint32_t out, unsigned axis, uint64_t start,
     uint64_t place[256], at[MAX_RANK];
     r.dim[axis] = dropped ? 1 : op->out[out]->type.shape.dim[axis];
     for (uint64_t i = 0; i < op->out[out]->nelem; i++) {
-        lab_coordinates(&r, i, at);
+        coordinates_of(&r, i, at);
         at[axis] = start + at[axis] * step;
-        place[i] = lab_flat(x, at);
+        place[i] = flat_of(x, at);
     }
     check_part(op, out, place);
 }
 
-static void test_pieces(Lab *lab)
+static void test_pieces(Lab *lab, uint64_t *seed)
 {
-    Value *x = random_input(lab, random_dtype(lab), 1);
-    unsigned axis = (unsigned)lab_random(lab, x->type.shape.rank);
-    bool chunk = lab_random(lab, 2) != 0;
-    Datum r;
-    bool ok = chunk ? CALL(lab, OP_CHUNK, &r, X(x), {A_chunks, d_int(1 + (int64_t)lab_random(lab, 4))}, {A_dim, d_int(axis)})
-                    : CALL(lab, OP_SPLIT, &r, X(x), {A_split_size, d_int(1 + (int64_t)lab_random(lab, 3))}, {A_dim, d_int(axis)});
+    Value *x = random_input(lab, seed, random_dtype(seed), 1);
+    unsigned axis = (unsigned)random_below(seed, x->type.shape.rank);
+    bool chunk = random_below(seed, 2) != 0;
+    bool ok = chunk ? CALL(lab, OP_CHUNK, X(x), {A_chunks, d_int(1 + (int64_t)random_below(seed, 4))}, {A_dim, d_int(axis)})
+                    : CALL(lab, OP_SPLIT, X(x), {A_split_size, d_int(1 + (int64_t)random_below(seed, 3))}, {A_dim, d_int(axis)});
     CHECK(ok);
-    const Op *op = lab->g->ops.p[lab->g->ops.n - 1];
+    const Op *op = last_op(lab);
     uint64_t start = 0;
     for (uint32_t i = 0; i < op->nout; i++) {
         check_cut(op, i, axis, start, 1, false);
@@ -75,80 +73,80 @@ static void test_pieces(Lab *lab)
     CHECK(start == x->type.shape.dim[axis]);
 }
 
-static void test_slice(Lab *lab)
+static void test_slice(Lab *lab, uint64_t *seed)
 {
-    Value *x = random_input(lab, random_dtype(lab), 1);
-    unsigned axis = (unsigned)lab_random(lab, x->type.shape.rank);
-    int64_t extent = (int64_t)x->type.shape.dim[axis], start = (int64_t)lab_random(lab, (uint64_t)extent + 1);
-    int64_t length = (int64_t)lab_random(lab, (uint64_t)(extent - start) + 1), step = 1 + (int64_t)lab_random(lab, 3);
-    CHECK(CALL(lab, OP_SLICE, NULL, X(x), {A_dim, d_int(axis)}, {A_start, d_int(start)}, {A_end, d_int(start + length)}, {A_step, d_int(step)}));
-    check_cut(lab->g->ops.p[lab->g->ops.n - 1], 0, axis, (uint64_t)start, (uint64_t)step, false);
-    CHECK(CALL(lab, OP_NARROW, NULL, X(x), {A_dim, d_int(axis)}, {A_start, d_int(start)}, {A_length, d_int(length)}));
-    check_cut(lab->g->ops.p[lab->g->ops.n - 1], 0, axis, (uint64_t)start, 1, false);
+    Value *x = random_input(lab, seed, random_dtype(seed), 1);
+    unsigned axis = (unsigned)random_below(seed, x->type.shape.rank);
+    int64_t extent = (int64_t)x->type.shape.dim[axis], start = (int64_t)random_below(seed, (uint64_t)extent + 1);
+    int64_t length = (int64_t)random_below(seed, (uint64_t)(extent - start) + 1), step = 1 + (int64_t)random_below(seed, 3);
+    CHECK(CALL(lab, OP_SLICE, X(x), {A_dim, d_int(axis)}, {A_start, d_int(start)}, {A_end, d_int(start + length)}, {A_step, d_int(step)}));
+    check_cut(last_op(lab), 0, axis, (uint64_t)start, (uint64_t)step, false);
+    CHECK(CALL(lab, OP_NARROW, X(x), {A_dim, d_int(axis)}, {A_start, d_int(start)}, {A_length, d_int(length)}));
+    check_cut(last_op(lab), 0, axis, (uint64_t)start, 1, false);
     bool there = start < extent;
-    CHECK(CALL(lab, OP_SELECT, NULL, X(x), {A_dim, d_int(axis)}, {A_index, d_int(start)}) == there);
-    if (there) check_cut(lab->g->ops.p[lab->g->ops.n - 1], 0, axis, (uint64_t)start, 1, true);
+    CHECK(CALL(lab, OP_SELECT, X(x), {A_dim, d_int(axis)}, {A_index, d_int(start)}) == there);
+    if (there) check_cut(last_op(lab), 0, axis, (uint64_t)start, 1, true);
 }
 
-static void test_moves(Lab *lab)
+static void test_moves(Lab *lab, uint64_t *seed)
 {
-    Value *x = random_input(lab, random_dtype(lab), 0);
+    Value *x = random_input(lab, seed, random_dtype(seed), 0);
     unsigned rank = x->type.shape.rank;
     int64_t perm[MAX_RANK];
     for (unsigned i = 0; i < rank; i++) perm[i] = i;
     for (unsigned i = rank; i-- > 1;) {
-        unsigned k = (unsigned)lab_random(lab, i + 1u);
+        unsigned k = (unsigned)random_below(seed, i + 1u);
         int64_t swap = perm[i];
         perm[i] = perm[k];
         perm[k] = swap;
     }
-    CHECK(CALL(lab, OP_PERMUTE, NULL, X(x), {A_dims, d_ints(lab->ctx->unit, perm, rank)}));
-    const Op *op = lab->g->ops.p[lab->g->ops.n - 1];
+    CHECK(CALL(lab, OP_PERMUTE, X(x), {A_dims, d_ints(lab->ctx->unit, perm, rank)}));
+    const Op *op = last_op(lab);
     uint64_t place[256], at[MAX_RANK], from[MAX_RANK];
     for (uint64_t i = 0; i < x->nelem; i++) {
-        lab_coordinates(&op->out[0]->type.shape, i, at);
+        coordinates_of(&op->out[0]->type.shape, i, at);
         for (unsigned k = 0; k < rank; k++) from[perm[k]] = at[k];
-        place[i] = lab_flat(&x->type.shape, from);
+        place[i] = flat_of(&x->type.shape, from);
     }
     check_part(op, 0, place);
     if (rank < 2) return;
-    unsigned a = (unsigned)lab_random(lab, rank), b = (unsigned)lab_random(lab, rank);
-    CHECK(CALL(lab, OP_TRANSPOSE, NULL, X(x), {A_dim0, d_int(a)}, {A_dim1, d_int((int64_t)b - rank)}));
-    op = lab->g->ops.p[lab->g->ops.n - 1];
+    unsigned a = (unsigned)random_below(seed, rank), b = (unsigned)random_below(seed, rank);
+    CHECK(CALL(lab, OP_TRANSPOSE, X(x), {A_dim0, d_int(a)}, {A_dim1, d_int((int64_t)b - rank)}));
+    op = last_op(lab);
     for (uint64_t i = 0; i < x->nelem; i++) {
-        lab_coordinates(&op->out[0]->type.shape, i, at);
+        coordinates_of(&op->out[0]->type.shape, i, at);
         uint64_t swap = at[a];
         at[a] = at[b];
         at[b] = swap;
-        place[i] = lab_flat(&x->type.shape, at);
+        place[i] = flat_of(&x->type.shape, at);
     }
     check_part(op, 0, place);
 }
 
 /* Operands with one extent along the axis each; stack's are equal. */
-static void test_join(Lab *lab)
+static void test_join(Lab *lab, uint64_t *seed)
 {
-    bool stack = lab_random(lab, 2) != 0;
-    DType dtype = random_dtype(lab);
-    Value *x = random_input(lab, dtype, stack ? 0 : 1), *in[3];
-    unsigned axis = (unsigned)lab_random(lab, x->type.shape.rank + (stack ? 1u : 0u)), n = 1 + (unsigned)lab_random(lab, 3);
+    bool stack = random_below(seed, 2) != 0;
+    DType dtype = random_dtype(seed);
+    Value *x = random_input(lab, seed, dtype, stack ? 0 : 1), *in[3];
+    unsigned axis = (unsigned)random_below(seed, x->type.shape.rank + (stack ? 1u : 0u)), n = 1 + (unsigned)random_below(seed, 3);
     Datum items[3];
     for (unsigned i = 0; i < n; i++) {
         Shape s = x->type.shape;
-        if (!stack && i > 0) s.dim[axis] = lab_random(lab, 4);
+        if (!stack && i > 0) s.dim[axis] = random_below(seed, 4);
         in[i] = i == 0 ? x : lab_input(lab, dtype, s.rank, s.dim);
         items[i] = d_tensor(in[i]);
     }
-    CHECK(CALL(lab, stack ? OP_STACK : OP_CAT, NULL, {A_tensors, d_list(lab->ctx->unit, items, n)}, {A_dim, d_int(axis)}));
-    const Op *op = lab->g->ops.p[lab->g->ops.n - 1];
+    CHECK(CALL(lab, stack ? OP_STACK : OP_CAT, {A_tensors, d_list(lab->ctx->unit, items, n)}, {A_dim, d_int(axis)}));
+    const Op *op = last_op(lab);
     uint64_t start = 0, place[256], at[MAX_RANK];
     for (unsigned i = 0; i < n; i++) {
         Shape s = op->out[0]->type.shape;
         s.dim[axis] = stack ? 1 : in[i]->type.shape.dim[axis];
         for (uint64_t k = 0; k < in[i]->nelem; k++) {
-            lab_coordinates(&s, k, at);
+            coordinates_of(&s, k, at);
             at[axis] += start;
-            place[k] = lab_flat(&op->out[0]->type.shape, at);
+            place[k] = flat_of(&op->out[0]->type.shape, at);
         }
         start += s.dim[axis];
         uint64_t offset = 99, total = op->out[0]->nelem, first = in[i]->nelem ? place[0] : 0;
@@ -164,43 +162,39 @@ static int reason(const Op *op, uint32_t in)
     return op_can_overwrite(op, in, 0, &why) ? REASON_NONE : why;
 }
 
-static const Op *last(const Lab *lab)
-{
-    return lab->g->ops.p[lab->g->ops.n - 1];
-}
-
 static void test_overwrite(Lab *lab)
 {
     Value *x = lab_input(lab, DT_F32, 2, (uint64_t[]){2, 3}), *row = lab_input(lab, DT_F32, 1, (uint64_t[]){3});
     Value *mask = lab_input(lab, DT_BOOL, 2, (uint64_t[]){2, 3}), *bytes = lab_input(lab, DT_U8, 2, (uint64_t[]){2, 3});
-    CHECK(CALL(lab, OP_ADD, NULL, X(row), {A_other, d_tensor(x)}));
-    CHECK(reason(last(lab), 0) == REASON_BROADCAST && reason(last(lab), 1) == REASON_NONE);
-    CHECK(CALL(lab, OP_MUL, NULL, X(x), {A_other, d_float(2)}));
-    CHECK(reason(last(lab), 0) == REASON_NONE && reason(last(lab), 1) == REASON_NO_OPERAND && reason(last(lab), 2) == REASON_NO_OPERAND);
-    CHECK(CALL(lab, OP_GT, NULL, X(x), {A_other, d_float(0)}));
-    CHECK(reason(last(lab), 0) == REASON_DTYPE);
-    CHECK(CALL(lab, OP_WHERE, NULL, {A_condition, d_tensor(mask)}, X(bytes), {A_other, d_int(1)}));
-    CHECK(reason(last(lab), 0) == REASON_NONE && reason(last(lab), 1) == REASON_NONE && reason(last(lab), 2) == REASON_NO_OPERAND);
-    CHECK(CALL(lab, OP_SOFTMAX, NULL, X(x), {A_dim, d_int(1)}));
-    CHECK(reason(last(lab), 0) == REASON_NONE);
-    CHECK(CALL(lab, OP_PRELU, NULL, X(x), {A_num_parameters, d_int(3)}));
-    CHECK(reason(last(lab), 0) == REASON_NONE && reason(last(lab), 1) == REASON_KERNEL);
-    CHECK(CALL(lab, OP_FLIP, NULL, X(x), {A_dims, d_int(0)}));
-    CHECK(reason(last(lab), 0) == REASON_KERNEL);
-    CHECK(CALL(lab, OP_CAST, NULL, X(x), {A_dtype, d_dtype(DT_I32)}));
-    CHECK(reason(last(lab), 0) == REASON_NONE);
-    CHECK(CALL(lab, OP_CUMSUM, NULL, X(bytes), {A_dim, d_int(0)}));
-    CHECK(reason(last(lab), 0) == REASON_DTYPE);
+    CHECK(CALL(lab, OP_ADD, X(row), {A_other, d_tensor(x)}));
+    CHECK(reason(last_op(lab), 0) == REASON_BROADCAST && reason(last_op(lab), 1) == REASON_NONE);
+    CHECK(CALL(lab, OP_MUL, X(x), {A_other, d_float(2)}));
+    CHECK(reason(last_op(lab), 0) == REASON_NONE && reason(last_op(lab), 1) == REASON_NO_OPERAND && reason(last_op(lab), 2) == REASON_NO_OPERAND);
+    CHECK(CALL(lab, OP_GT, X(x), {A_other, d_float(0)}));
+    CHECK(reason(last_op(lab), 0) == REASON_DTYPE);
+    CHECK(CALL(lab, OP_WHERE, {A_condition, d_tensor(mask)}, X(bytes), {A_other, d_int(1)}));
+    CHECK(reason(last_op(lab), 0) == REASON_NONE && reason(last_op(lab), 1) == REASON_NONE && reason(last_op(lab), 2) == REASON_NO_OPERAND);
+    CHECK(CALL(lab, OP_SOFTMAX, X(x), {A_dim, d_int(1)}));
+    CHECK(reason(last_op(lab), 0) == REASON_NONE);
+    CHECK(CALL(lab, OP_PRELU, X(x), {A_num_parameters, d_int(3)}));
+    CHECK(reason(last_op(lab), 0) == REASON_NONE && reason(last_op(lab), 1) == REASON_KERNEL);
+    CHECK(CALL(lab, OP_FLIP, X(x), {A_dims, d_int(0)}));
+    CHECK(reason(last_op(lab), 0) == REASON_KERNEL);
+    CHECK(CALL(lab, OP_CAST, X(x), {A_dtype, d_dtype(DT_I32)}));
+    CHECK(reason(last_op(lab), 0) == REASON_NONE);
+    CHECK(CALL(lab, OP_CUMSUM, X(bytes), {A_dim, d_int(0)}));
+    CHECK(reason(last_op(lab), 0) == REASON_DTYPE);
 }
 
 int main(void)
 {
     Lab lab = lab_new();
+    uint64_t seed = 1;
     for (int i = 0; i < 2000; i++) {
-        test_pieces(&lab);
-        test_slice(&lab);
-        test_moves(&lab);
-        test_join(&lab);
+        test_pieces(&lab, &seed);
+        test_slice(&lab, &seed);
+        test_moves(&lab, &seed);
+        test_join(&lab, &seed);
     }
     test_overwrite(&lab);
     ctx_free(lab.ctx);
