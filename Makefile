@@ -16,7 +16,7 @@ OPS      = ops.c call.c typing.c axes.c strides.c window.c storage.c conv.c dens
            rearrange.c pattern.c join.c part.c index.c create.c resample.c attention.c recurrent.c loss.c
 FRONTEND = ast.c astprint.c parse.c tokens.c literal.c syntax.c import.c value.c eval.c signature.c call.c stmt.c elab.c train.c
 PASSES   = passes.c steps.c pieces.c demand.c simplify.c fuse.c schedule.c alias.c liveness.c bound.c offsets.c dsa.c plan_verify.c verify_decisions.c bytemap.c
-BACKEND  = weights_list.c report/rows.c report/words.c report/table.c report/json.c report/csv.c report/why.c report/map.c report/budget.c
+BACKEND  = weights_list.c report/rows.c report/words.c report/text.c report/headline.c report/table.c report/json.c report/csv.c report/why.c report/map.c report/budget.c
 CLI      = option.c cli.c explain.c
 
 SOURCES  = $(BASE:%=base/%) $(IR:%=ir/%) $(OPS:%=ops/%) $(FRONTEND:%=frontend/%) $(PASSES:%=passes/%) $(BACKEND:%=backend/%) \

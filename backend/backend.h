@@ -24,5 +24,6 @@ void report_map(StrBuf *, Ctx *, const Graph *, const Plan *, const ReportOption
 bool report_budget(Ctx *, const Graph *, const Plan *, const ReportOptions *);
 
 void emit_weights_list(StrBuf *, const Graph *);          /* weights_list.c: name,dtype,shape of every stored tensor */
+void csv_field(StrBuf *, const char *);                   /* weights_list.c: quoted when it must be (RFC 4180) */
 
 #endif

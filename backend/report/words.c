@@ -1,0 +1,114 @@
+/* words.c - how reports speak of tensors, operators and what became of them: the same words in every style. */
+#include "backend/report/report.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+const char *report_short(const Report *r, const char *name) {
+    size_t n = strlen(r->g->name);
+    return strncmp(name, r->g->name, n) == 0 && name[n] == '/' && name[n + 1] != '\0' ? name + n + 1 : name;
+}
+
+const char *report_row_name(const Report *r, const Row *row) {
+    return report_short(r, row->kind == ROW_OP ? row->op->path : row->value->name);
+}
+
+const char *report_shares(const Report *r, const Value *v) {
+    const Plan *p = r->p;
+    uint32_t stand_in = plan_repl(p, v->id);
+    if (stand_in != v->id)
+        return arena_printf(r->arena, "is %s", report_short(r, r->g->values.p[stand_in]->name));
+    const Place *l = &p->place[v->id];
+    if (l->share == SHARE_NONE || l->with == NO_ID)
+        return NULL;
+    const char *how = l->share == SHARE_INPLACE ? "in place with" : l->share == SHARE_VIEW ? "view of" : "slice of";
+    return arena_printf(r->arena, "%s %s", how, report_short(r, r->g->values.p[l->with]->name));
+}
+
+const char *report_why_not(const Report *r, const Value *v) {
+    const Place *l = &r->p->place[v->id];
+    if (l->share != SHARE_NONE || l->reason == REASON_NONE || plan_repl(r->p, v->id) != v->id)
+        return NULL;
+    const char *text = reason_text(l->reason), *hole = strstr(text, "%s");
+    if (hole == NULL)
+        return text;
+    const char *name = l->reason_value != NO_ID ? report_short(r, r->g->values.p[l->reason_value]->name) : "its operand";
+    return arena_printf(r->arena, "%.*s%s%s", (int)(hole - text), text, name, hole + 2);
+}
+
+const char *report_alive_name(const Report *r, const Alive *a) {
+    if (a->value != NULL)
+        return report_short(r, a->value->name);
+    if (a->buffer->op != NO_ID)
+        return arena_printf(r->arena, "workspace of %s", report_short(r, r->g->ops.p[a->buffer->op]->path));
+    return arena_printf(r->arena, "%s %" PRIu32, buffer_kind_name(a->buffer->kind), a->buffer->id);
+}
+
+const char *report_dims(const Report *r, const Shape *s, const char *x) {
+    StrBuf sb;
+    sb_init(&sb, r->arena);
+    for (unsigned i = 0; i < s->rank; i++)
+        sb_printf(&sb, "%s%" PRIu64, i > 0 ? x : "", s->dim[i]);
+    return s->rank > 0 ? sb_str(&sb) : "scalar";
+}
+
+/* ---- operators */
+
+static bool all_equal(const Datum *d, int64_t n) {
+    for (uint32_t i = 0; i < d->list.n; i++)
+        if (d->list.p[i].kind != D_INT || d->list.p[i].i != n)
+            return false;
+    return true;
+}
+
+/* " s2", " s2x1"; nothing when every number is the default, or when it is no list of integers. */
+static void put_numbers(StrBuf *sb, const Op *op, AttrName a, const char *letter, int64_t dflt) {
+    const Datum *d = op_attr(op, a);
+    if (d == NULL)
+        return;
+    if (d->kind == D_INT) {
+        if (d->i != dflt)
+            sb_printf(sb, " %s%" PRId64, letter, d->i);
+        return;
+    }
+    if (d->kind != D_LIST || d->list.n == 0 || d->list.p[0].kind != D_INT || all_equal(d, dflt))
+        return;
+    sb_printf(sb, " %s%" PRId64, letter, d->list.p[0].i);
+    if (all_equal(d, d->list.p[0].i) && a != A_kernel_size)
+        return;
+    for (uint32_t i = 1; i < d->list.n && d->list.p[i].kind == D_INT; i++)
+        sb_printf(sb, "x%" PRId64, d->list.p[i].i);
+}
+
+/* A convolution's window is the shape of its weight. */
+static void put_window(StrBuf *sb, const Op *op) {
+    const Value *w = op->nin > 1 ? op->in[1] : NULL;
+    if (op_attr(op, A_kernel_size) != NULL) {
+        put_numbers(sb, op, A_kernel_size, "", 0);
+    } else if (w != NULL && w->type.shape.rank > 2 && op_attr(op, A_stride) != NULL) {
+        for (unsigned i = 2; i < w->type.shape.rank; i++)
+            sb_printf(sb, "%s%" PRIu64, i > 2 ? "x" : " ", w->type.shape.dim[i]);
+    }
+}
+
+const char *report_op_text(const Report *r, const Op *op) {
+    StrBuf sb;
+    sb_init(&sb, r->arena);
+    sb_puts(&sb, op_info(op->kind)->name);
+    put_window(&sb, op);
+    put_numbers(&sb, op, A_stride, "s", 1);
+    put_numbers(&sb, op, A_padding, "p", 0);
+    put_numbers(&sb, op, A_dilation, "d", 1);
+    put_numbers(&sb, op, A_groups, "g", 1);
+    return sb_str(&sb);
+}
+
+const char *report_fate_text(const Report *r, const Op *op) {
+    Fate fate = r->p->fate[op->id];
+    if (fate != FATE_RUN)
+        return fate_name(fate);
+    for (uint32_t i = 0; i < op->nout; i++)
+        if (r->p->place[op->out[i]->id].share == SHARE_INPLACE)
+            return "in place";
+    return NULL;
+}
