@@ -109,6 +109,7 @@ Expr *ast_items(Ctx *ctx, ExprKind kind, Exprs items, Span span) {
 }
 
 void ast_add_index(Ctx *ctx, Expr *e, IndexNode index) {
+    if (!e->indices.cap) e->indices.p = NEW(ctx->unit, IndexNode), e->indices.cap = 1;    /* most have one */
     vec_push(ctx->unit, &e->indices, index);
     e->depth = deeper(deeper(deeper(deeper(e->depth, index.at), index.lo), index.hi), index.step);
 }

@@ -21,6 +21,15 @@ static void put_string(StrBuf *out, const char *s) {
     sb_putc(out, '"');
 }
 
+/* A float stays one: 1.0, not 1. */
+static void put_float(StrBuf *out, double f) {
+    size_t beg = out->n;
+    sb_double(out, f);
+    for (size_t i = beg; i < out->n; i++)
+        if (out->p[i] == '.' || out->p[i] == 'e') return;
+    sb_puts(out, ".0");
+}
+
 static void put_args(StrBuf *out, const ArgNodes *args) {
     for (size_t i = 0; i < args->n; i++) {
         const ArgNode *a = &args->p[i];
@@ -94,7 +103,7 @@ static void put_expr(StrBuf *out, const Expr *e) {
     case EX_NAME: sb_puts(out, e->name); break;
     case EX_INT: sb_printf(out, "%lld", (long long)e->i); break;
     case EX_SIZE: sb_printf(out, "%lldB", (long long)e->i); break;
-    case EX_FLOAT: sb_double(out, e->f); break;
+    case EX_FLOAT: put_float(out, e->f); break;
     case EX_STR: put_string(out, e->str); break;
     case EX_BOOL: sb_puts(out, e->b ? "true" : "false"); break;
     case EX_NONE: sb_puts(out, "none"); break;

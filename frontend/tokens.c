@@ -13,6 +13,7 @@ Token net_scan(Parser *, void *scanner);                  /* grammar/net.l */
 /* ---- what the scanner calls ---- */
 
 static void attach_doc(Parser *p) {
+    while (p->doc.n && p->doc.p[p->doc.n - 1] == '\n') p->doc.n--;
     if (!p->doc.n) return;
     Doc d = {p->beg, arena_strndup(p->ctx->unit, p->doc.p, p->doc.n)};
     vec_push(p->ctx->unit, &p->docs, d);
@@ -58,14 +59,9 @@ const char *parser_doc(const Parser *p, uint32_t beg) {
     return lo < p->docs.n && p->docs.p[lo].beg == beg ? p->docs.p[lo].text : NULL;
 }
 
-void parser_too_deep(Parser *p, Span at, const char *what, unsigned limit) {
-    if (!p->stopped) parser_diag(p, DIAG_NESTING, at, "more than %u %s inside one another", limit, what);
-    p->stopped = true;
-}
-
 bool parser_check_depth(Parser *p, const Expr *e) {
     if (e->depth <= AST_MAX_DEPTH) return true;
-    parser_too_deep(p, e->op_span.file ? e->op_span : e->span, "operators", AST_MAX_DEPTH);
+    parser_too_deep(p, e->op_span.file ? e->op_span : e->span, PARSER_DEEP_EXPRESSION, AST_MAX_DEPTH);
     return false;
 }
 
@@ -117,12 +113,13 @@ static Token next_token(Parser *p) {
 
 static char opener_of(int kind) { return kind == ')' ? '(' : kind == ']' ? '[' : kind == '}' ? '{' : 0; }
 
-/* A closing bracket closes its partner and what was left open inside; one without a partner closes nothing. No bracket
- * reaches past the brace of the body it stands in, but a brace does. */
+/* A closing bracket closes its partner and what was left open inside; one without a partner is taken for a slip and closes
+ * the innermost. No bracket but } reaches past the brace of the body it stands in. */
 static void close_bracket(Parser *p, char opener) {
     uint32_t d = p->depth;
     while (d && p->open[d - 1].sign != opener && (opener == '{' || p->open[d - 1].sign != '{')) d--;
     if (d && p->open[d - 1].sign == opener) p->depth = d - 1;
+    else if (opener != '{' && p->depth && p->open[p->depth - 1].sign != '{') p->depth--;
 }
 
 static void track_brackets(Parser *p, Token *t) {
@@ -131,7 +128,7 @@ static void track_brackets(Parser *p, Token *t) {
         close_bracket(p, opener_of(t->kind));
     } else if (t->kind == '(' || t->kind == '[' || t->kind == '{') {
         if (p->depth == AST_MAX_NESTING) {
-            parser_too_deep(p, t->span, "brackets", AST_MAX_NESTING);
+            parser_too_deep(p, t->span, "brackets nested more than %d deep", AST_MAX_NESTING);
             t->kind = T_END;
         } else {
             p->open[p->depth++] = (Bracket){(char)t->kind, t->span};
@@ -151,13 +148,26 @@ static bool starts_statement(int kind) {
            kind == T_ASSERT;
 }
 
+bool parser_starts_line(const Parser *p) {
+    const char *text = p->source->text;
+    uint32_t beg = p->prev.kind == T_END ? 0 : p->prev.span.end, end = p->cur.span.beg;
+    return beg == 0 || (end > beg && memchr(text + beg, '\n', end - beg) != NULL);
+}
+
+/* A ( or [ before the current token was never closed: newlines count again. */
+static bool leaves_brackets(const Parser *p) {
+    char first = p->source->text[p->cur.span.beg];
+    if (p->cur.kind == T_NET_YYerror) return first == '"' || first == '\'';    /* the open string swallowed the rest of its line */
+    return starts_statement(p->cur.kind) && parser_starts_line(p);
+}
+
 void parser_start_drop(Parser *p) {
     int kind = p->cur.kind;
     bool ends_body = kind == '}' && p->depth < p->before;
     if (kind == T_END || ends_body || (kind == T_NL && in_body(p))) return;   /* the parser takes up at this very token */
     p->drop_depth = body_depth(p, p->before);
     p->dropping = true;
-    if (starts_statement(kind)) p->depth = p->drop_depth;             /* a ( or [ before it was never closed */
+    if (leaves_brackets(p)) p->depth = p->drop_depth;
 }
 
 static bool ends_drop(const Parser *p, int kind) {

@@ -61,6 +61,8 @@ int net_yylex(NET_YYSTYPE *, Span *, Parser *);
                  : (Span){YYRHSLOC(rhs, 0).file, YYRHSLOC(rhs, 0).end, YYRHSLOC(rhs, 0).end})
 /* The lists inside nodes are unnamed struct types of their own. */
 #define TAKE(dst, src) ((dst).p = (src).p, (dst).n = (src).n, (dst).cap = (src).cap)
+/* A list of one: most stay so, and a program may have a million. */
+#define FIRST(list, x) ((list).p = arena_alloc(UNIT, sizeof *(list).p), (list).p[0] = (x), (list).n = (list).cap = 1)
 /* Every expression that grows passes here, so that nobody after us meets a tree too deep to recurse over. */
 #define CHECK(e) do { if (!parser_check_depth(p, (e))) YYABORT; } while (0)
 
@@ -79,7 +81,7 @@ static void close_chain(Stmt *first, const Stmt *last, uint32_t end);
 %token RETURN "'return'" ASSERT "'assert'" AND "'and'" OR "'or'" NOT "'not'" TRUE "'true'" FALSE "'false'" NONE "'none'"
 %token <i> INT "integer" SIZE "size"
 %token <f> FLOAT "number"
-%token <str> STRING "string"
+%token <str> STRING "a string"
 %token PIPE "'|>'" ARROW "'->'" ELLIPSIS "'...'" EQ "'=='" NE "'!='" LE "'<='" GE "'>='"
 %token ADD_TO "'+='" SUB_TO "'-='" MUL_TO "'*='" DIV_TO "'/='" FLOORDIV "'//'" POW "'**'"
 %token '(' "'('" ')' "')'" '[' "'['" ']' "']'" '{' "'{'" '}' "'}'" '<' "'<'" '>' "'>'" '=' "'='"
@@ -152,14 +154,14 @@ decl: IMPORT STRING                 { $$ = ast_decl(p->ctx, DE_IMPORT, @$); $$->
                                     { $$ = function_decl(p, DE_TRAIN, @$, $2, $4, (ResultNodes){0}, $6); }
     ;
 
-import_items: import_item           { $$ = (ImportItems){0}; vec_push(UNIT, &$$, $1); }
+import_items: import_item           { FIRST($$, $1); }
     | import_items ',' import_item  { $$ = $1; vec_push(UNIT, &$$, $3); }
     ;
 import_item: name                   { $$ = (ImportItem){$1, no_ident()}; }
     | name AS name                  { $$ = (ImportItem){$1, $3}; }
     ;
 
-dims: dim                           { $$ = (DimNodes){0}; vec_push(UNIT, &$$, $1); }
+dims: dim                           { FIRST($$, $1); }
     | dims ',' dim                  { $$ = $1; vec_push(UNIT, &$$, $3); }
     ;
 dim: name                           { $$ = (DimNode){.name = $1, .span = @$}; }
@@ -170,7 +172,7 @@ dim: name                           { $$ = (DimNode){.name = $1, .span = @$}; }
 params: %empty                      { $$ = (ParamNodes){0}; }
     | param_list optional_comma
     ;
-param_list: param                   { $$ = (ParamNodes){0}; vec_push(UNIT, &$$, $1); }
+param_list: param                   { FIRST($$, $1); }
     | param_list ',' param          { $$ = $1; vec_push(UNIT, &$$, $3); }
     ;
 param: name                         { $$ = (ParamNode){.name = $1, .span = @$, .doc = parser_doc(p, @1.beg)}; }
@@ -181,11 +183,11 @@ param: name                         { $$ = (ParamNode){.name = $1, .span = @$, .
     ;
 
 results: %empty                     { $$ = (ResultNodes){0}; }
-    | ARROW type                    { ResultNode r = {.type = $2, .span = @2}; $$ = (ResultNodes){0}; vec_push(UNIT, &$$, r); }
+    | ARROW type                    { ResultNode r = {.type = $2, .span = @2}; FIRST($$, r); }
     | ARROW '(' result_list optional_comma ')'
                                     { $$ = $3; }
     ;
-result_list: result                 { $$ = (ResultNodes){0}; vec_push(UNIT, &$$, $1); }
+result_list: result                 { FIRST($$, $1); }
     | result_list ',' result        { $$ = $1; vec_push(UNIT, &$$, $3); }
     ;
 result: type                        { $$ = (ResultNode){.type = $1, .span = @$, .doc = parser_doc(p, @1.beg)}; }
@@ -200,7 +202,7 @@ type: name                          { $$ = NEW(UNIT, TypeNode); $$->dtype = $1; 
 shape: '[' ']'                      { $$ = (AxisNodes){0}; }
     | '[' axes optional_comma ']'   { $$ = $2; }
     ;
-axes: axis                          { $$ = (AxisNodes){0}; vec_push(UNIT, &$$, $1); }
+axes: axis                          { FIRST($$, $1); }
     | axes ',' axis                 { $$ = $1; vec_push(UNIT, &$$, $3); }
     ;
 axis: expr                          { $$ = (AxisNode){.expr = $1, .span = @$}; }
@@ -208,7 +210,7 @@ axis: expr                          { $$ = (AxisNode){.expr = $1, .span = @$}; }
     | ELLIPSIS                      { $$ = (AxisNode){.ellipsis = true, .span = @$}; }
     ;
 
-annots: annot                       { $$ = (Annots){0}; vec_push(UNIT, &$$, $1); }
+annots: annot                       { FIRST($$, $1); }
     | annots annot                  { $$ = $1; vec_push(UNIT, &$$, $2); }
     | annots NL
     ;
@@ -221,7 +223,7 @@ annot: '@' name                     { $$ = (Annot){.name = $2, .span = @$}; }
 /* `error` must be shiftable directly after the brace, so the empty body and the first line are spelt out. */
 body: '{' '}'                       { $$ = (Stmts){0}; }
     | '{' lines '}'                 { $$ = $2; }
-    | '{' marked_stmt '}'           { $$ = (Stmts){0}; vec_push(UNIT, &$$, $2); }
+    | '{' marked_stmt '}'           { FIRST($$, $2); }
     | '{' lines marked_stmt '}'     { $$ = $2; vec_push(UNIT, &$$, $3); }
     | '{' error '}'                 { $$ = (Stmts){0}; yyerrok; }
     | '{' lines error '}'           { $$ = $2; yyerrok; }
@@ -239,16 +241,16 @@ marked_stmt: stmt
 stmt: simple | compound ;
 
 simple: names '=' pipes             { $$ = ast_stmt(p->ctx, ST_ASSIGN, @$); $$->targets = $1; $$->values = $3; }
-    | name ':' type '=' pipe        { $$ = ast_stmt(p->ctx, ST_TYPED, @$); vec_push(UNIT, &$$->targets, $1); $$->type = $3;
-                                      vec_push(UNIT, &$$->values, $5); }
-    | name augment pipe             { $$ = ast_stmt(p->ctx, ST_AUGMENT, @$); vec_push(UNIT, &$$->targets, $1); $$->op = $2;
-                                      vec_push(UNIT, &$$->values, $3); }
-    | LAYER name '=' stage          { $$ = ast_stmt(p->ctx, ST_LAYER, @$); vec_push(UNIT, &$$->targets, $2); $$->cond = $4; }
-    | PARAM name ':' type           { $$ = ast_stmt(p->ctx, ST_PARAM, @$); vec_push(UNIT, &$$->targets, $2); $$->type = $4; }
-    | PARAM name ':' type '=' pipe  { $$ = ast_stmt(p->ctx, ST_PARAM, @$); vec_push(UNIT, &$$->targets, $2); $$->type = $4;
-                                      vec_push(UNIT, &$$->values, $6); }
-    | BUFFER name ':' type '=' pipe { $$ = ast_stmt(p->ctx, ST_BUFFER, @$); vec_push(UNIT, &$$->targets, $2); $$->type = $4;
-                                      vec_push(UNIT, &$$->values, $6); }
+    | name ':' type '=' pipe        { $$ = ast_stmt(p->ctx, ST_TYPED, @$); FIRST($$->targets, $1); $$->type = $3;
+                                      FIRST($$->values, $5); }
+    | name augment pipe             { $$ = ast_stmt(p->ctx, ST_AUGMENT, @$); FIRST($$->targets, $1); $$->op = $2;
+                                      FIRST($$->values, $3); }
+    | LAYER name '=' stage          { $$ = ast_stmt(p->ctx, ST_LAYER, @$); FIRST($$->targets, $2); $$->cond = $4; }
+    | PARAM name ':' type           { $$ = ast_stmt(p->ctx, ST_PARAM, @$); FIRST($$->targets, $2); $$->type = $4; }
+    | PARAM name ':' type '=' pipe  { $$ = ast_stmt(p->ctx, ST_PARAM, @$); FIRST($$->targets, $2); $$->type = $4;
+                                      FIRST($$->values, $6); }
+    | BUFFER name ':' type '=' pipe { $$ = ast_stmt(p->ctx, ST_BUFFER, @$); FIRST($$->targets, $2); $$->type = $4;
+                                      FIRST($$->values, $6); }
     | RETURN pipes                  { $$ = ast_stmt(p->ctx, ST_RETURN, @$); $$->values = $2; }
     | ASSERT expr                   { $$ = ast_stmt(p->ctx, ST_ASSERT, @$); $$->cond = $2; }
     | ASSERT expr ',' STRING        { $$ = ast_stmt(p->ctx, ST_ASSERT, @$); $$->cond = $2;
@@ -270,22 +272,22 @@ if_chain: IF cond body              { $$.first = $$.last = ast_stmt(p->ctx, ST_I
                                       $$.last->cond = $2; $$.last->body = $3; }
     | if_chain ELSE IF cond body    { $$.first = $1.first; $$.last = ast_stmt(p->ctx, ST_IF, span_join(@3, @5));
                                       $$.last->cond = $4; $$.last->body = $5;
-                                      vec_push(UNIT, &$1.last->orelse, $$.last);
+                                      FIRST($1.last->orelse, $$.last);
                                       $1.last->has_else = true;
                                       $$.n = $1.n + 1;
                                       if ($$.n > AST_MAX_NESTING) {
-                                          parser_too_deep(p, span_join(@2, @3), "'else if' branches", AST_MAX_NESTING);
+                                          parser_too_deep(p, span_join(@2, @3), "more than %d 'else if' branches", AST_MAX_NESTING);
                                           YYABORT;
                                       } }
     ;
 
-names: name                         { $$ = (Idents){0}; vec_push(UNIT, &$$, $1); }
+names: name                         { FIRST($$, $1); }
     | names ',' name                { $$ = $1; vec_push(UNIT, &$$, $3); }
     ;
 
 /* ---- expressions ---- */
 
-pipes: pipe                         { $$ = (Exprs){0}; vec_push(UNIT, &$$, $1); }
+pipes: pipe                         { FIRST($$, $1); }
     | pipes ',' pipe                { $$ = $1; vec_push(UNIT, &$$, $3); }
     ;
 pipe: cond
@@ -301,7 +303,7 @@ stage_name: name                    { $$ = ast_name(p->ctx, $1); }
 args: %empty                        { $$ = (ArgNodes){0}; }
     | arg_list optional_comma
     ;
-arg_list: arg                       { $$ = (ArgNodes){0}; vec_push(UNIT, &$$, $1); }
+arg_list: arg                       { FIRST($$, $1); }
     | arg_list ',' arg              { $$ = $1; vec_push(UNIT, &$$, $3); }
     ;
 arg: pipe                           { $$ = (ArgNode){.value = $1, .span = @$}; }
@@ -406,5 +408,5 @@ static int yyreport_syntax_error(const yypcontext_t *context, Parser *p) {
 /* With custom errors, bison itself only ever says that its stack is full. */
 static void net_yyerror(Span *where, Parser *p, const char *msg) {
     (void)msg;
-    parser_too_deep(p, *where, "operators", AST_MAX_DEPTH);
+    parser_too_deep(p, *where, PARSER_DEEP_EXPRESSION, AST_MAX_DEPTH);
 }
