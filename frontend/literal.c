@@ -196,10 +196,11 @@ static const char *bad_bytes_help(const char *text, size_t len) {
         {"\xE2\x88\x92", "write the minus sign as '-'"}, {"\xE2\x80\x93", "write the minus sign as '-'"},
         {"\xE2\x86\x92", "write the arrow as '->'"}, {"\xC3\x97", "write '*'"},
         {"\xC2\xA0", "this is a no-break space; write a plain one"},
+        {"\xEF\xBB\xBF", "a byte order mark stands only at the start of a file"},
     };
     for (size_t i = 0; i < COUNT_OF(known); i++)
         if (strlen(known[i].text) == len && !memcmp(known[i].text, text, len)) return known[i].help;
-    return NULL;
+    return len > 1 ? "outside strings and comments a program is ASCII" : NULL;
 }
 
 Token literal_bad_bytes(Parser *p, const char *text, size_t n) {

@@ -54,7 +54,10 @@ void token_newline(Parser *);
 const char *parser_doc(const Parser *, uint32_t beg);     /* the doc comment of what starts at byte beg, or NULL */
 void parser_start_drop(Parser *);                         /* skip to the end of the statement the current token stands in */
 bool parser_check_depth(Parser *, const Expr *);          /* false after [nesting]: parsing stops */
-void parser_too_deep(Parser *, Span, const char *what, unsigned limit);
+bool parser_starts_line(const Parser *);                  /* the current token is the first of its line */
+#define PARSER_DEEP_EXPRESSION "an expression more than %d operators deep"
+#define parser_too_deep(p, at, fmt, limit) \
+    ((p)->stopped ? (void)0 : (void)parser_diag(p, DIAG_NESTING, (at), fmt, (int)(limit)), (void)((p)->stopped = true))
 
 /* literal.c - text of numbers and strings to values; malformed ones are diagnostics and come back as some valid token */
 Token literal_number(Parser *, const char *text, size_t len);

@@ -42,7 +42,7 @@ static bool in_list(const char *name, const char *const *list, size_t n) {
 /* Is a token's name already said by a word for its whole class? */
 static bool is_covered(const Expected *e, const char *name) {
     static const char *const words[] = {"name", "'import'", "'from'", "'as'", "'dim'", "'const'", "'net'", "'block'", "'train'"};
-    static const char *const starters[] = {"integer", "size", "number", "string", "'true'", "'false'", "'none'", "'('", "'['", "'-'",
+    static const char *const starters[] = {"integer", "size", "number", "a string", "'true'", "'false'", "'none'", "'('", "'['", "'-'",
                                            "'+'", "'not'"};
     static const char *const operators[] = {"'or'", "'and'", "'=='", "'!='", "'<'", "'<='", "'>'", "'>='", "'+'", "'-'", "'*'", "'/'",
                                             "'//'", "'%'", "'@'", "'**'", "'|>'", "'if'", "'('", "'['", "'.'", "'->'", "'='"};
@@ -146,13 +146,17 @@ static const char *operator_help(const Parser *p, const Expected *e) {
 
 static const char *help_for(const Parser *p, const Expected *e) {
     const Token *cur = &p->cur;
+    int k = cur->kind;
     bool after_first = same_token(&p->first, &p->prev);
     const char *help = foreign_help(p);
     if (help || (help = operator_help(p, e))) return help;
-    if (cur->kind == T_ELSE && same_token(&p->first, cur)) return "put 'else' on the same line as the closing '}'";
-    if (after_first && p->prev.kind == T_NAME && (cur->kind == '(' || cur->kind == T_PIPE || cur->kind == '.' || cur->kind == T_NL))
+    if (k == T_ELSE && same_token(&p->first, cur)) return "put 'else' on the same line as the closing '}'";
+    if (after_first && p->prev.kind == T_NAME && (k == '(' || k == T_PIPE || k == '.' || k == T_NL))
         return "a statement gives its value a name: y = f(x)";
-    if (e->declaration)
+    if (e->statement && (is_binary(k) || k == '.'))
+        return "an expression goes on in the next line inside brackets, or when the operator ends the line before";
+    if (expects(e, "a string") && (p->prev.kind == T_IMPORT || p->prev.kind == T_FROM)) return "a path stands in double quotes";
+    if (e->declaration && k != T_END)
         return "a file is made of import, from, dim, const, net, block and train; statements stand inside a net or block";
     return NULL;
 }
@@ -160,9 +164,9 @@ static const char *help_for(const Parser *p, const Expected *e) {
 /* A reserved word where a name should be: after it (`layer = relu(x)`) or at it (`f(repeat: int)`). */
 static const Token *reserved_as_name(const Parser *p, const Expected *e) {
     int k = p->cur.kind;
-    if (is_reserved(k) && e->name && !e->statement) return &p->cur;
+    if (is_reserved(k) && e->name && (!e->statement || k == T_IN || k > T_ASSERT)) return &p->cur;
     bool names_follow = k == '=' || k == ':' || k == ',' || (k >= T_ADD_TO && k <= T_DIV_TO);
-    if (is_reserved(p->prev.kind) && names_follow && (e->name || e->expression)) return &p->prev;
+    if (is_reserved(p->prev.kind) && p->prev.kind != T_RETURN && names_follow && (e->name || e->expression)) return &p->prev;
     return NULL;
 }
 
@@ -171,7 +175,8 @@ static void note_open_bracket(Parser *p, Diag *d) {
     if (!p->before) return;
     const Bracket *top = &p->open[p->before - 1];
     bool closes_other = (k == ')' && top->sign != '(') || (k == ']' && top->sign != '[') || (k == '}' && top->sign != '{');
-    bool next_statement = top->sign != '{' && is_reserved(k) && k <= T_ASSERT && k != T_IF && k != T_ELSE && k != T_IN;
+    bool next_statement = top->sign != '{' && is_reserved(k) && k <= T_ASSERT && k != T_IF && k != T_ELSE && k != T_IN &&
+                          parser_starts_line(p);
     bool next_declaration = top->sign == '{' && same_token(&p->first, &p->prev) && p->prev.kind >= T_IMPORT &&
                             p->prev.kind <= T_TRAIN && k == T_NAME;
     if (k == T_END || next_declaration || next_statement || (closes_other && top->sign != '{'))
@@ -195,17 +200,32 @@ static Diag *misspelt_word(Parser *p, const Expected *e) {
     return d;
 }
 
+/* An unfinished statement (`y =`) goes on in the next line, but when that line clearly is another statement the mistake is
+ * where the first one ends. */
+static Token unexpected_token(const Parser *p, const Expected *e) {
+    Token t = p->cur;
+    bool in_brackets = p->before && p->open[p->before - 1].sign != '{';
+    bool next_begins = t.kind == '}' || t.kind == T_END || (is_reserved(t.kind) && t.kind <= T_ASSERT);
+    if (e->statement || e->declaration || in_brackets || !next_begins || p->prev.kind == T_END || !parser_starts_line(p)) return t;
+    if (p->prev.kind == T_NL) return t;
+    t.kind = T_NL;
+    t.span.beg = p->prev.span.end;
+    t.span.end = t.span.beg + 1;
+    return t;
+}
+
 void syntax_error(Parser *p, const char *const *expected, int n) {
     if (p->stopped || (p->cur.kind == T_END && p->brace_noted)) return;
     Expected e = classify(expected, n);
     if (!misspelt_word(p, &e)) {
         StrBuf text;
         sb_init(&text, p->ctx->scratch);
+        Token t = unexpected_token(p, &e);
         sb_puts(&text, "unexpected ");
-        put_token(&text, p, &p->cur);
+        put_token(&text, p, &t);
         put_expected(&text, &e);
-        Diag *d = parser_diag(p, DIAG_SYNTAX, p->cur.span, "%s", sb_str(&text));
-        const Token *reserved = reserved_as_name(p, &e);
+        Diag *d = parser_diag(p, DIAG_SYNTAX, t.span, "%s", sb_str(&text));
+        const Token *reserved = t.kind == T_NL ? NULL : reserved_as_name(p, &e);
         const char *help = help_for(p, &e);
         note_open_bracket(p, d);
         if (reserved)
