@@ -70,6 +70,7 @@ typedef struct Plan {
     Arena *arena;
     Level level;                                          /* asked for */
     Level made_by;                                        /* the level whose plan this is (a later level is never worse) */
+    unsigned without;                                     /* techniques this try leaves out (passes/steps.h); 0 in a plan nobody tried to better */
     Target target;
     IoPlace io;
     uint64_t align;

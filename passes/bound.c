@@ -1,0 +1,348 @@
+/* bound.c - a lower bound for the arena of any plan that runs these steps in this order, whatever it shares.
+ *
+ * requires steps and fates; computes bound_bytes and bound_kind; needs no places of its own choice.
+ *
+ * The argument. Call a value a leaf when some step computes it and the level has no way to make it bytes of other values: not
+ * a part or a reshape of another, not a concatenation that could lie in its slices. Every byte that a reader will still read,
+ * through whatever views and joins, is a byte of a leaf; distinct bytes of distinct leaves are distinct information, so at
+ * each step the arena holds, once each: (1) every byte of a leaf made before and read at this step or later, (2) the leaves
+ * this step makes, (3) its workspace. The one exception is a result over an operand that dies there: in place is one operand
+ * per result, so for each result the most that a legal operand could give is taken off. That a plan may have to copy, keep a
+ * result out of place or lose bytes to the shape of holes only adds. Leaves that reach a result in the caller's memory
+ * through views and joins count nothing, since they may lie there from the start; neither do inputs outside, weights and
+ * numbers. Alignment: a leaf that no concatenation takes in, and that lies over nothing but another such leaf, fills a buffer
+ * whose end is rounded up, and counts so; all others count their bare bytes.
+ *
+ * Cost O(n log n); a value gathered from more than MAX_SEGMENTS ranges is not followed, which only lowers the bound. */
+#include "passes/steps.h"
+#include "passes/passes.h"
+
+enum { MAX_SEGMENTS = 512 };
+
+typedef struct Segment { uint32_t leaf; uint64_t lo, hi; } Segment;              /* bytes of a leaf */
+typedef struct Content { const Segment *s; uint32_t n; bool unknown; } Content;  /* what a value is made of, in its order of bytes */
+
+typedef struct Bound {
+    const Graph *g;
+    const Plan *p;
+    Arena *scratch;
+    uint32_t end;
+    bool views;                                           /* the level can share bytes between a value and its views and joins */
+    bool *stored;
+    Content *content;                                     /* by value id */
+    bool *free;                                           /* by value id: a leaf outside the arena */
+    bool *solo;                                           /* by value id: a leaf that fills a buffer of its own size */
+    uint32_t *last;                                       /* by value id: last step that really reads it; its own if none */
+    uint32_t *uses_n;                                     /* by leaf: how many entries it has in uses */
+    VEC(Use) uses;                                        /* with leaf ids in leaf_of */
+    VEC(uint32_t) leaf_of;
+    uint64_t *delta;                                      /* by step: change of what is held */
+} Bound;
+
+static bool joinable(const Op *op) {
+    uint64_t at;
+    if (!op_has(op, JOINS))
+        return false;
+    for (uint32_t k = 0; k < op->nin; k++)
+        if (op->in[k] == NULL || !op_join(op, k, &at))
+            return false;
+    return true;
+}
+
+/* Could this level make result k of op bytes of its operands? */
+static bool could_share(const Bound *b, const Op *op, uint32_t k) {
+    uint64_t part;
+    return b->views && (op_is_view(op, k, &part) || joinable(op));
+}
+
+static void set_leaf(Bound *b, const Value *v) {
+    Segment *s = NEW(b->scratch, Segment);
+    *s = (Segment){v->id, 0, v->nbytes};
+    b->content[v->id] = (Content){s, 1, false};
+}
+
+/* The part [lo, hi) of a content. */
+static Content cut(Bound *b, Content c, uint64_t lo, uint64_t hi) {
+    Segment *s = NEW_ARRAY(b->scratch, Segment, c.n);
+    uint32_t n = 0;
+    uint64_t at = 0;
+    for (uint32_t i = 0; i < c.n; i++) {
+        uint64_t size = c.s[i].hi - c.s[i].lo, from = at > lo ? at : lo, to = at + size < hi ? at + size : hi;
+        if (from < to)
+            s[n++] = (Segment){c.s[i].leaf, c.s[i].lo + (from - at), c.s[i].lo + (to - at)};
+        at += size;
+    }
+    return (Content){s, n, false};
+}
+
+/* What is no longer followed may end in a result's memory, for all we know: its leaves count nothing. */
+static void lose_sight(Bound *b, const Op *op) {
+    for (uint32_t k = 0; k < op->nin; k++) {
+        const Value *v = op_tensor(b->g, b->p, op, k);
+        for (uint32_t i = 0; v != NULL && i < b->content[v->id].n; i++)
+            b->free[b->content[v->id].s[i].leaf] = true;
+    }
+}
+
+static Content glue(Bound *b, const Op *op) {
+    VEC(Segment) s = {0};
+    for (uint32_t k = 0; k < op->nin; k++) {
+        const Value *v = op_tensor(b->g, b->p, op, k);
+        Content c = v ? b->content[v->id] : (Content){.unknown = true};
+        if (c.unknown || s.n + c.n > MAX_SEGMENTS) {
+            lose_sight(b, op);
+            return (Content){.unknown = true};
+        }
+        for (uint32_t i = 0; i < c.n; i++)
+            vec_push(b->scratch, &s, c.s[i]);
+    }
+    return (Content){s.p, (uint32_t)s.n, false};
+}
+
+static void trace_op(Bound *b, const Op *op) {
+    for (uint32_t k = 0; k < op->nout; k++) {
+        const Value *v = op->out[k], *u = op->nin ? op_tensor(b->g, b->p, op, 0) : NULL;
+        uint64_t part;
+        if (!could_share(b, op, k)) {
+            set_leaf(b, v);
+        } else if (joinable(op)) {
+            b->content[v->id] = glue(b, op);
+        } else if (u == NULL || b->content[u->id].unknown) {
+            b->content[v->id].unknown = true;
+        } else {
+            op_is_view(op, k, &part);
+            b->content[v->id] = part == 0 && v->nbytes == u->nbytes ? b->content[u->id] : cut(b, b->content[u->id], part, part + v->nbytes);
+        }
+    }
+}
+
+/* Leaves; what everything else is made of. Ops that ran before the first step, or never, make nothing that the arena holds. */
+static void trace(Bound *b) {
+    const Graph *g = b->g;
+    for (size_t v = 0; v < g->values.n; v++) {
+        b->content[v].unknown = g->values.p[v]->role == ROLE_CONST;
+        b->free[v] = true;
+        b->solo[v] = true;
+    }
+    for (size_t i = 0; i < g->inputs.n; i++) {
+        set_leaf(b, g->inputs.p[i]);
+        b->free[g->inputs.p[i]->id] = b->p->io == IO_CALLER;
+    }
+    for (size_t i = 0; i < g->stored.n; i++)
+        set_leaf(b, g->stored.p[i]);
+    for (size_t i = 0; i < g->ops.n; i++) {
+        const Op *op = g->ops.p[i];
+        Fate fate = b->p->fate[i];
+        if (op_runs(b->p, op) || fate == FATE_VIEW) {
+            trace_op(b, op);
+            for (uint32_t k = 0; k < op->nout; k++)
+                b->free[op->out[k]->id] = !b->stored[op->out[k]->id];
+        } else if (fate == FATE_CONSTANT) {
+            for (uint32_t k = 0; k < op->nout; k++)
+                set_leaf(b, op->out[k]);
+        }
+    }
+}
+
+static void find_reads(Bound *b) {
+    const Plan *p = b->p;
+    for (size_t i = 0; i < b->g->ops.n; i++) {
+        const Op *op = b->g->ops.p[i];
+        if (!op_runs(p, op))
+            continue;
+        for (uint32_t k = 0; k < op->nout; k++) {
+            if (op->keep)
+                b->last[op->out[k]->id] = b->end;
+            else if (!could_share(b, op, k) && b->last[op->out[k]->id] < p->step_of[i])
+                b->last[op->out[k]->id] = p->step_of[i];
+        }
+        for (uint32_t k = 0; k < op->nin; k++) {
+            const Value *v = op_tensor(b->g, p, op, k);
+            if (v != NULL && !could_share(b, op, 0) && b->last[v->id] < p->step_of[i])
+                b->last[v->id] = p->step_of[i];
+        }
+    }
+}
+
+/* Leaves of a result may be made in the caller's memory; inside the arena they stay to the end. */
+static void reach_results(Bound *b) {
+    for (size_t i = 0; i < b->g->results.n; i++) {
+        uint32_t v = plan_repl(b->p, b->g->results.p[i].value->id);
+        const Content *c = &b->content[v];
+        if (b->p->io == IO_ARENA)
+            b->last[v] = b->end;
+        for (uint32_t k = 0; k < c->n; k++) {
+            if (b->p->io == IO_CALLER)
+                b->free[c->s[k].leaf] = true;
+        }
+    }
+}
+
+static uint32_t birth(const Bound *b, uint32_t leaf) {
+    const Value *v = b->g->values.p[leaf];
+    return v->def != NULL && op_runs(b->p, v->def) ? b->p->step_of[v->def->id] : 0;
+}
+
+/* A leaf that a join might take in ends where the join says. */
+static void find_joined(Bound *b) {
+    for (size_t i = 0; i < b->g->ops.n; i++) {
+        const Op *op = b->g->ops.p[i];
+        bool relevant = op_runs(b->p, op) || b->p->fate[i] == FATE_VIEW;
+        for (uint32_t k = 0; b->views && relevant && op_has(op, JOINS) && k < op->nin; k++) {
+            const Value *v = op_tensor(b->g, b->p, op, k);
+            for (uint32_t j = 0; v != NULL && j < b->content[v->id].n; j++)
+                b->solo[b->content[v->id].s[j].leaf] = false;
+        }
+    }
+}
+
+/* The last op's result may lie over u, for all that kernels say. */
+static bool could_overwrite(const Bound *b, uint32_t s, const Value *u, const Value *f) {
+    Reason why;
+    return u != NULL && !made_in_step(b->p, u, s) && step_reads_at_index(b->g, b->p, s, u, f, &why);
+}
+
+static const Value *step_result(const Bound *b, uint32_t s) {
+    const Step *step = &b->p->steps.p[s];
+    const Op *last = b->g->ops.p[step->ops.p[step->ops.n - 1]];
+    return last->nout == 1 && b->stored[last->out[0]->id] ? last->out[0] : NULL;
+}
+
+/* A result that may lie over part of something, or over a leaf inside a concatenation, has no end of its own. */
+static void find_solo(Bound *b) {
+    for (uint32_t s = 0; s < b->p->steps.n; s++) {
+        const Step *step = &b->p->steps.p[s];
+        const Value *f = step_result(b, s);
+        for (size_t i = 0; f != NULL && b->p->level >= LEVEL_INPLACE && i < step->ops.n; i++) {
+            const Op *op = b->g->ops.p[step->ops.p[i]];
+            for (uint32_t k = 0; k < op->nin; k++) {
+                const Value *u = op_tensor(b->g, b->p, op, k);
+                if (!could_overwrite(b, s, u, f))
+                    continue;
+                const Content *c = &b->content[u->id];
+                if (c->n != 1 || !b->solo[c->s[0].leaf] || c->s[0].lo != 0 || c->s[0].hi != b->g->values.p[c->s[0].leaf]->nbytes)
+                    b->solo[f->id] = false;
+            }
+        }
+    }
+}
+
+static uint64_t rounded(const Bound *b, uint32_t leaf, uint64_t lo, uint64_t hi) {
+    uint64_t end = hi;
+    if (b->solo[leaf] && hi == b->g->values.p[leaf]->nbytes)
+        align_up(hi, b->p->align, &end);
+    return end - lo;
+}
+
+/* What an operand that dies at step s gives up at most: the bytes of its leaves that nobody reads later. */
+static uint64_t donation(const Bound *b, uint32_t s, const Value *u, const uint32_t *leaf_last) {
+    const Content *c = &b->content[u->id];
+    uint64_t sum = 0;
+    if (b->last[u->id] > s)
+        return 0;
+    for (uint32_t i = 0; i < c->n; i++) {
+        uint32_t leaf = c->s[i].leaf;
+        if (!b->free[leaf] && leaf_last[leaf] <= s)
+            sum += rounded(b, leaf, c->s[i].lo, c->s[i].hi);
+        else if (!b->free[leaf])
+            sum += c->s[i].hi - c->s[i].lo;               /* parts of it may die: all of them, to be safe */
+    }
+    return sum;
+}
+
+static uint64_t best_donation(const Bound *b, uint32_t s, const Value *f, const uint32_t *leaf_last) {
+    const Step *step = &b->p->steps.p[s];
+    uint64_t best = 0;
+    for (size_t i = 0; i < step->ops.n; i++) {
+        const Op *op = b->g->ops.p[step->ops.p[i]];
+        for (uint32_t k = 0; k < op->nin; k++) {
+            const Value *u = op_tensor(b->g, b->p, op, k);
+            if (!could_overwrite(b, s, u, f))
+                continue;
+            uint64_t d = donation(b, s, u, leaf_last);
+            best = d > best ? d : best;
+        }
+    }
+    return best;
+}
+
+/* Every use of leaf bytes, leaf by leaf, becomes pieces; their sum by steps is what must be held. */
+static void hold(Bound *b, uint32_t *leaf_last) {
+    size_t nv = b->g->values.n, total = 0;
+    uint32_t *start = NEW_ARRAY(b->scratch, uint32_t, nv + 2);
+    for (int fill = 0; fill < 2; fill++) {
+        Use *uses = fill ? NEW_ARRAY(b->scratch, Use, total) : NULL;
+        for (size_t v = 0; v < nv; v++) {
+            const Content *c = &b->content[v];
+            for (uint32_t k = 0; b->p->repl[v] == v && k < c->n; k++) {
+                uint32_t leaf = c->s[k].leaf, first = birth(b, leaf), last = b->last[v] > first ? b->last[v] : first;
+                if (b->free[leaf])
+                    continue;
+                if (!fill) {
+                    start[leaf + 2]++;
+                    total++;
+                } else {
+                    uses[start[leaf + 1]++] = (Use){c->s[k].lo, c->s[k].hi, first, last};
+                    leaf_last[leaf] = last > leaf_last[leaf] ? last : leaf_last[leaf];
+                }
+            }
+        }
+        for (size_t v = 0; !fill && v < nv; v++)
+            start[v + 2] += start[v + 1];
+        for (size_t v = 0; fill && v < nv; v++) {
+            Pieces pieces = {0};
+            if (start[v + 1] == start[v])
+                continue;
+            if (!pieces_of(b->scratch, b->scratch, uses + start[v], start[v + 1] - start[v], &pieces))
+                continue;                                 /* a hull would count too much: leave the leaf out */
+            for (size_t i = 0; i < pieces.n; i++) {
+                uint64_t n = rounded(b, (uint32_t)v, pieces.p[i].lo, pieces.p[i].hi);
+                b->delta[pieces.p[i].first] += n;
+                b->delta[pieces.p[i].last + 1] -= n;
+            }
+        }
+    }
+}
+
+static uint64_t step_workspace(const Bound *b, uint32_t s) {
+    uint64_t n = step_scratch(b->g, b->p, s);
+    return align_up(n, b->p->align, &n) ? n : UINT64_MAX;
+}
+
+static uint64_t largest(const Bound *b, const uint32_t *leaf_last) {
+    uint64_t now = 0, most = 0;
+    for (uint32_t s = 0; s < b->p->steps.n; s++) {
+        const Value *f = b->p->level >= LEVEL_INPLACE ? step_result(b, s) : NULL;
+        uint64_t off = 0, need;
+        now += b->delta[s];
+        if (f != NULL && b->content[f->id].n == 1 && !b->free[f->id]) {
+            uint64_t own = rounded(b, f->id, 0, f->nbytes);
+            off = best_donation(b, s, f, leaf_last);
+            off = off > own ? own : off;
+        }
+        need = now - (off < now ? off : now) + step_workspace(b, s);
+        most = need > most ? need : most;
+    }
+    return most;
+}
+
+void pass_bound(Ctx *ctx, const Graph *g, Plan *p) {
+    size_t n = g->values.n;
+    Arena *s = ctx->scratch;
+    Bound b = {.g = g, .p = p, .scratch = s, .end = p->steps.n ? (uint32_t)p->steps.n - 1 : 0, .views = plan_views(g, p)};
+    b.stored = values_stored(s, g, p);
+    b.content = NEW_ARRAY(s, Content, n);
+    b.free = NEW_ARRAY(s, bool, n);
+    b.solo = NEW_ARRAY(s, bool, n);
+    b.last = NEW_ARRAY(s, uint32_t, n);
+    b.delta = NEW_ARRAY(s, uint64_t, (size_t)b.end + 2);
+    trace(&b);
+    find_reads(&b);
+    reach_results(&b);
+    find_joined(&b);
+    find_solo(&b);
+    uint32_t *leaf_last = NEW_ARRAY(s, uint32_t, n);
+    hold(&b, leaf_last);
+    p->bound_bytes = largest(&b, leaf_last);
+    p->bound_kind = "program order";
+}

@@ -1,0 +1,62 @@
+/* offsets.c - a place in the arena for every buffer, by the portfolio of dsa.c.
+ *
+ * requires pieces, live peak and bound; computes the offsets of the buffers in the arena, arena_bytes, proven, rule and
+ * search_nodes. The naive level lays the buffers one after another. Sizes that meet the end of their buffer are rounded up to
+ * the alignment, so that the height is comparable with the live peak. An exact search will stand behind dsa_place(). */
+#include "passes/dsa.h"
+#include "passes/passes.h"
+
+static uint64_t rounded(const Plan *p, uint64_t n) {
+    if (!align_up(n, p->align, &n))
+        ice("offsets: a buffer of %llu bytes", (unsigned long long)n);
+    return n;
+}
+
+static void one_after_another(Plan *p) {
+    uint64_t at = 0;
+    for (size_t i = 0; i < p->buffers.n; i++) {
+        Buffer *b = &p->buffers.p[i];
+        if (!b->in_arena)
+            continue;
+        b->offset = at;
+        if (!add_u64(at, rounded(p, b->nbytes), &at))
+            ice("offsets: the buffers add up to more than 64 bits");
+    }
+    p->arena_bytes = at;
+    p->rule = "one after another";
+    p->search_nodes = 0;
+}
+
+static const DsaPiece *pieces_for(Arena *scratch, const Plan *p, const Buffer *b) {
+    DsaPiece *d = NEW_ARRAY(scratch, DsaPiece, b->pieces.n);
+    for (size_t i = 0; i < b->pieces.n; i++) {
+        const Piece *x = &b->pieces.p[i];
+        d[i] = (DsaPiece){x->lo, x->hi == b->nbytes ? rounded(p, x->hi) : x->hi, x->first, x->last};
+    }
+    return d;
+}
+
+static void pack(Ctx *ctx, Plan *p) {
+    DsaProblem pb = {.objects = NEW_ARRAY(ctx->scratch, DsaObject, p->buffers.n), .bound = p->live_peak_bytes};
+    for (size_t i = 0; i < p->buffers.n; i++) {
+        const Buffer *b = &p->buffers.p[i];
+        if (b->in_arena)
+            pb.objects[pb.n++] = (DsaObject){.pieces = pieces_for(ctx->scratch, p, b), .npieces = (uint32_t)b->pieces.n,
+                                             .nbytes = rounded(p, b->nbytes), .align = p->align};
+    }
+    DsaResult r = dsa_place(ctx->scratch, &pb);
+    for (size_t i = 0, k = 0; i < p->buffers.n; i++)
+        if (p->buffers.p[i].in_arena)
+            p->buffers.p[i].offset = pb.objects[k++].offset;
+    p->arena_bytes = r.height;
+    p->rule = r.rule;
+    p->search_nodes = r.work;
+}
+
+void pass_offsets(Ctx *ctx, const Graph *g, Plan *p) {
+    if (p->level == LEVEL_NAIVE || g->mem_noreuse)
+        one_after_another(p);
+    else
+        pack(ctx, p);
+    p->proven = p->arena_bytes == p->bound_bytes;
+}

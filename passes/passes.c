@@ -1,0 +1,201 @@
+/* passes.c - the driver of planning: runs the passes for the level asked for and for the levels below it, keeps the best plan.
+ *
+ * Levels are tried from the highest down, each as one or more tries that leave techniques out (Plan.without). A try that cannot
+ * beat the best arena so far, because its live peak is no smaller already, is not placed. So the arena never grows with the
+ * level, and of equal plans the highest level's stands. Every try but the first lives in an arena of its own that is freed;
+ * when one of them wins it is made again to stay, which gives the same plan. */
+#include "passes/steps.h"
+#include "passes/passes.h"
+
+#include <stdio.h>
+#include <string.h>
+
+typedef struct Pass {
+    const char *name, *summary;
+    void (*run)(Ctx *, const Graph *, Plan *);            /* NULL: runs before or after planning */
+    Level from;                                           /* the lowest level it runs at */
+} Pass;
+
+static const Pass passes[] = {
+    {"elaborate", "the graph as the source says it", NULL, LEVEL_NAIVE},
+    {"demand", "in-place demands of the source can be met", NULL, LEVEL_NAIVE},
+    {"simplify", "identities, duplicates, constants, dead operators, folded batch norms", pass_simplify, LEVEL_FULL},
+    {"fuse", "which operators run as one step", pass_fuse, LEVEL_FULL},
+    {"schedule", "the order of the steps", pass_schedule, LEVEL_NAIVE},
+    {"alias", "which values share a buffer", pass_alias, LEVEL_NAIVE},
+    {"liveness", "lives, workspaces, live peak", pass_liveness, LEVEL_NAIVE},
+    {"bound", "a lower bound for the arena", pass_bound, LEVEL_NAIVE},
+    {"offsets", "a place in the arena for every buffer", pass_offsets, LEVEL_NAIVE},
+    {"verify", "the plan replayed by an independent checker", NULL, LEVEL_NAIVE},
+};
+
+const char *const *pass_names(size_t *n) {
+    static const char *const names[] = {"elaborate", "demand", "simplify", "fuse", "schedule", "alias", "liveness", "bound",
+                                        "offsets", "verify"};
+    _Static_assert(COUNT_OF(names) == COUNT_OF(passes), "a name for every pass");
+    *n = COUNT_OF(names);
+    return names;
+}
+
+const char *pass_summary(const char *name) {
+    for (size_t i = 0; i < COUNT_OF(passes); i++)
+        if (strcmp(passes[i].name, name) == 0)
+            return passes[i].summary;
+    return NULL;
+}
+
+static void print_after(Ctx *ctx, const Graph *g, const Plan *p, const char *name, const char *wanted) {
+    StrBuf out;
+    if (wanted == NULL || strcmp(name, wanted) != 0)
+        return;
+    sb_init(&out, ctx->scratch);
+    ir_print(&out, ctx, g, p);
+    fwrite(out.p, 1, out.n, stderr);
+}
+
+static uint64_t target_align(Target t) { return t == TARGET_CUDA ? 256 : 64; }
+
+static uint64_t plan_align(const Graph *g, const PlanOptions *o) {
+    return o->align ? o->align : g->mem_align ? g->mem_align : target_align(o->target);
+}
+
+/* Every operator output of the graph as written in a buffer of its own, every workspace, and the inputs where they are in the
+ * arena. A network for which this does not fit 63 bits is refused, so that no later sum of live bytes can wrap. */
+static bool naive_bytes(Ctx *ctx, const Graph *g, const PlanOptions *o, uint64_t *sum) {
+    uint64_t align = plan_align(g, o), n;
+    bool fits = true;
+    *sum = 0;
+    for (size_t i = 0; o->io == IO_ARENA && i < g->inputs.n; i++)
+        fits = fits && align_up(g->inputs.p[i]->nbytes, align, &n) && add_u64(*sum, n, sum);
+    for (size_t i = 0; i < g->ops.n; i++) {
+        const Op *op = g->ops.p[i];
+        fits = fits && align_up(op_scratch(op, false), align, &n) && add_u64(*sum, n, sum);
+        for (uint32_t k = 0; k < op->nout; k++)
+            fits = fits && align_up(op->out[k]->nbytes, align, &n) && add_u64(*sum, n, sum);
+    }
+    if (fits && *sum <= INT64_MAX)
+        return true;
+    diag(ctx, DIAG_TOO_LARGE, g->span, "the tensors of %s add up to more than 2^63 bytes", g->name);
+    return false;
+}
+
+typedef struct Try { Level level; unsigned without; } Try;
+
+/* The passes up to the bound; placing is a decision of its own. */
+static Plan *prepare(Ctx *ctx, const Graph *g, const PlanOptions *o, Arena *arena, Try t, const char *wanted) {
+    Plan *p = plan_new(arena, g, t.level, o->target, o->io, plan_align(g, o));
+    p->without = t.without;
+    for (size_t i = 0; i < COUNT_OF(passes); i++) {
+        if (passes[i].run == NULL || passes[i].run == pass_offsets)
+            continue;
+        if (t.level >= passes[i].from)
+            passes[i].run(ctx, g, p);
+        print_after(ctx, g, p, passes[i].name, wanted);
+        arena_reset(ctx->scratch);
+    }
+    if (p->bound_bytes > p->live_peak_bytes)
+        ice("bound: %llu bytes above the live peak of %llu at level %s", (unsigned long long)p->bound_bytes,
+            (unsigned long long)p->live_peak_bytes, level_name(t.level));
+    return p;
+}
+
+static void place(Ctx *ctx, const Graph *g, Plan *p) {
+    pass_offsets(ctx, g, p);
+    arena_reset(ctx->scratch);
+}
+
+/* Constants leave the arena for the weights: a plan with fewer of them is better when it needs less in all. Between plans of
+ * different levels the arena alone decides. */
+static bool better(const Plan *p, const Plan *best) {
+    if (p->level == best->level && (p->without ^ best->without) & WITHOUT_CONSTANTS)
+        return p->arena_bytes + p->weights_bytes < best->arena_bytes + best->weights_bytes;
+    return p->arena_bytes < best->arena_bytes;
+}
+
+/* A try's live peak tells that it cannot win. */
+static bool hopeless(const Plan *p, const Plan *best) {
+    Plan ideal = *p;
+    ideal.arena_bytes = p->live_peak_bytes;
+    return !better(&ideal, best);
+}
+
+static bool has_fate(const Graph *g, const Plan *p, Fate fate) {
+    for (size_t i = 0; i < g->ops.n; i++)
+        if (p->fate[i] == fate)
+            return true;
+    return false;
+}
+
+static bool has_slices(const Graph *g, const Plan *p) {
+    for (size_t v = 0; v < g->values.n; v++)
+        if (p->place[v].share == SHARE_SLICE)
+            return true;
+    return false;
+}
+
+/* Other ways to plan the same level, as far as this plan makes a difference. */
+static size_t other_tries(const Graph *g, const Plan *p, Try *tries) {
+    size_t n = 0;
+    if (p->level == LEVEL_FULL && has_fate(g, p, FATE_CONSTANT))
+        tries[n++] = (Try){p->level, WITHOUT_CONSTANTS};
+    if (p->arena_bytes > p->live_peak_bytes && has_slices(g, p))
+        tries[n++] = (Try){p->level, p->without | WITHOUT_SLICES};
+    return n;
+}
+
+/* Makes one more plan aside; the best try so far changes when it is better. Both plans but the first are thrown away. */
+static void attempt(Ctx *ctx, const Graph *g, const PlanOptions *o, Try t, Plan *best, Try *winner) {
+    Arena *aside = arena_new();
+    Plan *p = prepare(ctx, g, o, aside, t, NULL);
+    if (!hopeless(p, best)) {
+        place(ctx, g, p);
+        if (better(p, best)) {
+            *winner = t;
+            *best = (Plan){.level = p->level, .without = p->without, .arena_bytes = p->arena_bytes,
+                           .weights_bytes = p->weights_bytes, .live_peak_bytes = p->live_peak_bytes};
+        }
+    }
+    arena_free(aside);
+}
+
+static bool same_try(Try a, Try b) { return a.level == b.level && a.without == b.without; }
+
+static Plan *best_plan(Ctx *ctx, const Graph *g, const PlanOptions *o) {
+    Try asked = {o->level, 0}, winner = asked, others[4];
+    if (asked.level == LEVEL_REORDER || asked.level == LEVEL_STREAM)
+        ice("plan_network: level %s is not planned", level_name(asked.level));
+    Plan *p = prepare(ctx, g, o, ctx->unit, asked, o->print_after);
+    place(ctx, g, p);
+    print_after(ctx, g, p, "offsets", o->print_after);
+    Plan best = *p;
+    size_t n = other_tries(g, p, others);
+    for (size_t i = 0; i < n; i++)
+        attempt(ctx, g, o, others[i], &best, &winner);
+    static const Level lower[] = {LEVEL_ALIAS, LEVEL_INPLACE, LEVEL_REUSE, LEVEL_NAIVE};
+    for (size_t i = 0; i < COUNT_OF(lower) && !g->mem_noreuse; i++)
+        if (lower[i] < asked.level)
+            attempt(ctx, g, o, (Try){lower[i], 0}, &best, &winner);
+    if (same_try(winner, asked))
+        return p;
+    p = prepare(ctx, g, o, ctx->unit, winner, NULL);
+    place(ctx, g, p);
+    p->made_by = p->level;
+    p->level = o->level;
+    return p;
+}
+
+Plan *plan_network(Ctx *ctx, const Graph *g, const PlanOptions *o) {
+    uint64_t naive;
+    const char *why = NULL;
+    print_after(ctx, g, NULL, "elaborate", o->print_after);
+    print_after(ctx, g, NULL, "demand", o->print_after);
+    if (!naive_bytes(ctx, g, o, &naive))
+        return NULL;
+    Plan *p = best_plan(ctx, g, o);
+    p->naive_bytes = naive;
+    if (!plan_verify(ctx, g, p, &why))
+        ice("plan_verify: %s", why);
+    print_after(ctx, g, p, "verify", o->print_after);
+    arena_reset(ctx->scratch);
+    return p;
+}

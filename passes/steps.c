@@ -1,0 +1,95 @@
+/* steps.c - questions about steps that several passes ask; see steps.h. Each is linear in what it looks at. */
+#include "passes/steps.h"
+
+bool *values_results(Arena *arena, const Graph *g, const Plan *p) {
+    bool *result = NEW_ARRAY(arena, bool, g->values.n);
+    for (size_t i = 0; i < g->results.n; i++)
+        result[plan_repl(p, g->results.p[i].value->id)] = true;
+    return result;
+}
+
+/* A value that is read both inside and outside its step is stored; so is one that nobody reads. */
+bool *values_stored(Arena *arena, const Graph *g, const Plan *p) {
+    size_t n = g->values.n;
+    bool *stored = values_results(arena, g, p);
+    bool *inside = NEW_ARRAY(arena, bool, n);
+    for (size_t i = 0; i < g->ops.n; i++) {
+        const Op *op = g->ops.p[i];
+        bool runs = op_runs(p, op);
+        if (!runs && p->fate[i] != FATE_VIEW)
+            continue;
+        for (uint32_t k = 0; k < op->nin; k++) {
+            const Value *v = op_tensor(g, p, op, k);
+            if (v == NULL)
+                continue;
+            if (runs && made_in_step(p, v, p->step_of[i]))
+                inside[v->id] = true;
+            else
+                stored[v->id] = true;
+        }
+    }
+    for (size_t i = 0; i < g->ops.n; i++)
+        for (uint32_t k = 0; k < g->ops.p[i]->nout; k++) {
+            uint32_t v = g->ops.p[i]->out[k]->id;
+            if (!inside[v])
+                stored[v] = true;
+        }
+    return stored;
+}
+
+static unsigned element_bits(const Value *v) { return dtype_bits(v->type.dtype); }
+
+/* The epilogue (the ops after the anchor) computes the result element by element; what runs before the anchor (the scores
+ * of a fused attention) is indexed otherwise. */
+static bool op_reads_at_index(const Op *op, uint32_t in, const Op *anchor, const Value *result, Reason *why) {
+    int reason = REASON_KERNEL;
+    if (op->id < anchor->id || op->nout != 1) {
+        *why = REASON_KERNEL;
+        return false;
+    }
+    if (!op_can_overwrite(op, in, 0, &reason)) {
+        *why = (Reason)reason;
+        return false;
+    }
+    if (!shape_equal(&op->out[0]->type.shape, &result->type.shape)) {
+        *why = REASON_SIZE;
+        return false;
+    }
+    return true;
+}
+
+bool step_reads_at_index(const Graph *g, const Plan *p, uint32_t s, const Value *v, const Value *result, Reason *why) {
+    const Step *step = &p->steps.p[s];
+    if (v->nbytes != result->nbytes) {
+        *why = REASON_SIZE;
+        return false;
+    }
+    if (element_bits(v) != element_bits(result)) {
+        *why = REASON_DTYPE;
+        return false;
+    }
+    for (size_t i = 0; i < step->ops.n; i++) {
+        const Op *op = g->ops.p[step->ops.p[i]];
+        for (uint32_t k = 0; k < op->nin; k++)
+            if (op_tensor(g, p, op, k) == v && !op_reads_at_index(op, k, g->ops.p[step->anchor], result, why))
+                return false;
+    }
+    return true;
+}
+
+uint64_t step_scratch(const Graph *g, const Plan *p, uint32_t s) {
+    const Step *step = &p->steps.p[s];
+    bool fused = p->level >= LEVEL_FULL && !(p->without & WITHOUT_ATTENTION);
+    uint64_t sum = 0;
+    for (size_t i = 0; i < step->ops.n; i++)
+        if (!add_u64(sum, op_scratch(g->ops.p[step->ops.p[i]], fused), &sum))
+            return UINT64_MAX;
+    return sum;
+}
+
+/* Operands of batch_norm: x, weight, bias, running_mean, running_var. A convolution without a bias gains one when a norm is
+ * folded into it; it is written where the norm's own bias lies, or its mean when it has none. */
+Value *folded_bias(const Graph *g, const Op *norm) {
+    (void)g;
+    return op_in(norm, 2) != NULL ? op_in(norm, 2) : op_in(norm, 3);
+}
