@@ -105,12 +105,6 @@ $(B)/tests/unit/%: tests/unit/%.c tests/unit/check.h $(B)/libnetc.a
 	$(CC) $(STD) $(WARN) $(CFLAGS) $(INCLUDE) -o $@ $< $(B)/libnetc.a -lm
 $(B)/units: $(UNIT)
 	@touch $@
-$(B)/bench/measure: bench/measure.c
-	@mkdir -p $(@D)
-	$(HOSTCC) -std=c11 $(WARN) -O2 -o $@ $<
-bench: $(B)/netc $(B)/bench/measure
-	@sh bench/bench.sh $(B)
-.PHONY: bench
 layers 80:
 	@python3 tests/house.py --only=$@
 .PHONY: demo check check-full check-asan layers 80

@@ -65,7 +65,7 @@ static unsigned word_value(Cli *cli) {
         return index;
     size_t n;
     const char *const *words = option_words(cli->c->perm, cli->id, &n);
-    refuse(cli, match == WORD_LATER ? "that is not in this version of netc" : advice(cli->c->perm, cli->value, words, n));
+    refuse(cli, match == WORD_LATER ? "that is not in this version of netc [unsupported]" : advice(cli->c->perm, cli->value, words, n));
     return 0;
 }
 
@@ -179,8 +179,8 @@ static void print_help(Cli *cli) {
     sb_puts(&out, "usage: netc [options] FILE\n\n"
                   "Says what memory the network of a .net file needs, before anything runs. FILE may be - for\n"
                   "standard input, or printed IR (--emit=ir).\n\n"
-                  "  netc model.net --budget=16MiB        does it fit, and if not, why\n"
-                  "  netc model.net -D N=32 --report=json the figures for scripts, with another batch\n");
+                  "  netc model.net --budget=16MiB           does it fit, and if not, why\n"
+                  "  netc model.net -D N=32 --report=json    another batch, as figures for a script\n");
     option_help(&out);
     sb_puts(&out, "\nExit status: 0 fine, 1 the program has errors or is over budget, 2 usage, input or output,\n"
                   "3 internal error. The manual is netc(1), the language docs/language.md.\n");
@@ -230,7 +230,7 @@ static void apply(Cli *cli) {
     case OPT_DIM: add_setting(cli); break;
     case OPT_IMPORT_PATH: vec_push(cli->c->perm, &cli->imports, cli->value); break;
     case OPT_NET: o->elab.net = name_of(cli->c, cli->value); break;
-    case OPT_TRAIN: refuse(cli, "the training step is not in this version of netc"); break;
+    case OPT_TRAIN: refuse(cli, "the training step is not in this version of netc [unsupported]"); break;
     case OPT_MAX_OPS: cli->c->max_ops = number_value(cli, 1, UINT32_MAX / 4); break;
     case OPT_PLAN: set_level(cli); break;
     case OPT_TARGET: o->plan.target = (Target)word_value(cli); break;
@@ -312,7 +312,7 @@ static int read_operands(Options *o, char **operands, int n) {
         return usage_error("two files are given, '%s' and '%s'; netc reads one", operands[0], operands[1]);
     o->file = operands[0];
     if (ends_with(o->file, ".onnx"))
-        return usage_error("%s: reading ONNX files is not in this version of netc", o->file, NULL);
+        return usage_error("%s: reading ONNX files is not in this version of netc [unsupported]", o->file, NULL);
     return RUN;
 }
 
@@ -363,7 +363,7 @@ static bool is_subcommand(const char *word) {
 int options_read(Ctx *c, int argc, char **argv, Options *o) {
     *o = (Options){ .output = "-", .plan = { .level = LEVEL_FULL } };
     if (argc > 1 && is_subcommand(argv[1])) {
-        complain("'netc %s' is not in this version of netc; 'netc FILE' reports on a network", argv[1]);
+        complain("'netc %s' is not in this version of netc [unsupported]; 'netc FILE' reports on a network", argv[1]);
         return EXIT_USAGE;
     }
     Cli cli = { .c = c, .o = o, .status = RUN };
