@@ -50,7 +50,7 @@ static bool read_plan_head(Reader *r) {
         return read_fail(r, from, "an alignment is a power of two");
     r->plan = plan_new(r->g->arena, r->g, level[0], cuda ? TARGET_CUDA : TARGET_C, arena ? IO_ARENA : IO_CALLER, align);
     r->plan->made_by = level[1];
-    return true;
+    return !read_is_word(r, "without") || read_u32(r, &r->plan->without, UINT32_MAX, "techniques");
 }
 
 static bool read_fate(Reader *r) {

@@ -378,8 +378,11 @@ static void print_totals(StrBuf *sb, const Plan *p) {
 }
 
 static void print_plan(StrBuf *sb, const Graph *g, const Plan *p) {
-    sb_printf(sb, "plan %s made_by %s target %s io %s align %" PRIu64 "\n", level_name(p->level), level_name(p->made_by),
+    sb_printf(sb, "plan %s made_by %s target %s io %s align %" PRIu64, level_name(p->level), level_name(p->made_by),
               p->target == TARGET_CUDA ? "cuda" : "c", p->io == IO_CALLER ? "caller" : "arena", p->align);
+    if (p->without != 0)
+        sb_printf(sb, " without %u", p->without);
+    sb_putc(sb, '\n');
     print_fates(sb, g, p);
     for (uint32_t v = 0; v < g->values.n; v++)
         print_place(sb, p, v);
