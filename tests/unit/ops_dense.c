@@ -29,10 +29,11 @@ static bool numpy_matmul(Shape a, Shape b, Shape *r) {
 static bool nth_shape(unsigned i, Shape *s) {
     unsigned rank = 1, count = 3;
     for (; rank <= 4 && i >= count; i -= count, count *= 3) rank++;
+    if (rank > 4) return false;
     uint64_t dims[4];
     for (unsigned k = 0; k < rank; k++, i /= 3) dims[k] = 1 + i % 3;
     *s = shape_of(rank, dims);
-    return rank <= 4;
+    return true;
 }
 
 static void matmuls(void) {
