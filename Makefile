@@ -105,6 +105,18 @@ $(B)/tests/unit/%: tests/unit/%.c tests/unit/check.h $(B)/libnetc.a
 	$(CC) $(STD) $(WARN) $(CFLAGS) $(INCLUDE) -o $@ $< $(B)/libnetc.a -lm
 $(B)/units: $(UNIT)
 	@touch $@
+# Fuzzing by clang's libFuzzer, all targets together FUZZ_SECONDS; what it finds lies in build-fuzz/.
+FUZZ_SECONDS ?= 60
+FUZZERS  = $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/*.c))
+fuzz:
+	@sh tools/need.sh build ci
+	@$(MAKE) --no-print-directory $(JOBS) B=build-fuzz CC=clang HOSTCC=clang \
+	    CFLAGS="-O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all" $(FUZZERS:%=build-fuzz/fuzz/%)
+	@sh tests/fuzz/run.sh build-fuzz $(FUZZ_SECONDS) $(FUZZERS)
+$(B)/fuzz/%: tests/fuzz/%.c tests/fuzz/fuzz.h $(B)/libnetc.a
+	@mkdir -p $(@D)
+	$(CC) $(STD) $(WARN) $(CFLAGS) -fsanitize=fuzzer $(INCLUDE) -o $@ $< $(B)/libnetc.a -lm
+.PHONY: fuzz
 layers 80:
 	@python3 tests/house.py --only=$@
 .PHONY: demo check check-full check-asan layers 80
