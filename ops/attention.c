@@ -2,16 +2,16 @@
  * reshape, permute, select and scaled_dot_product_attention, with torch.nn.MultiheadAttention's parameters.
  *
  * scaled_dot_product_attention
- *   Operands     q [..., H, L, E], k [..., G, S, E], v [..., G, S, F], attn_mask or none: bool (true takes part) or of q's
- *                dtype (added to the scores), broadcast to [..., H, L, S]. Rank 3 or 4 for all of q, k, v.
+ *   Operands     q [..., H, L, E], k [..., G, S, E], v [..., G, S, F], attn_mask or none: bool (true takes part) or of
+ *                q's dtype (added to the scores), broadcast to [..., H, L, S]. Rank 3 or 4 for all of q, k, v.
  *   Attributes   is_causal, scale (none of the source is resolved to 1 / sqrt(E)), enable_gqa: G may divide H
  *   Result       [..., H, L, F]
  *   Multiply-adds  both products whole, also when causal: rows * S * (E + F)
  *   Workspace    the scores, unless fused: then softmax runs online over the keys (Milakov and Gimelshein 2018)
  *   Leading axes must be equal; PyTorch's math path would broadcast them.
  *
- * multihead_attention: x is [N, L, E], [L, N, E] with batch_first=false, or [L, E]. As in PyTorch, and unlike above, true
- * in a bool attn_mask means "left out"; a mask is [L, S] or [N * heads, L, S]. */
+ * multihead_attention: x is [N, L, E], [L, N, E] with batch_first=false, or [L, E]. As in PyTorch, and unlike above,
+ * true in a bool attn_mask means "left out"; a mask is [L, S] or [N * heads, L, S]. */
 #include <math.h>
 
 #include "ops/axes.h"
@@ -24,7 +24,8 @@ static uint64_t axis_from_end(const Value *v, unsigned i) {
 
 /* Two operands do not fit: says which axes, and where both come from. */
 static bool unfit(Typing *t, const Value *a, const Value *b, const char *why) {
-    Diag *d = diag(t->ctx, DIAG_SHAPE_MISMATCH, t->span, "%s on %s and %s: %s", op_info(t->kind)->name, x_text(t, a), x_text(t, b), why);
+    Diag *d = diag(t->ctx, DIAG_SHAPE_MISMATCH, t->span, "%s on %s and %s: %s", op_info(t->kind)->name, x_text(t, a),
+                   x_text(t, b), why);
     note_value(t->ctx, d, a);
     note_value(t->ctx, d, b);
     return false;
@@ -52,8 +53,8 @@ static bool check_heads(Typing *t, const Value *q, const Value *k, bool grouped)
     uint64_t heads = axis_from_end(q, 3), groups = axis_from_end(k, 3);
     bool divides = groups > 0 && heads % groups == 0;
     if (heads == groups || (grouped && divides)) return true;
-    Diag *d = diag(t->ctx, DIAG_SHAPE_MISMATCH, t->span, "%s on %s and %s: %llu heads %s %llu", op_info(t->kind)->name, x_text(t, q),
-                   x_text(t, k), (ull)heads, grouped ? "are no multiple of" : "against", (ull)groups);
+    Diag *d = diag(t->ctx, DIAG_SHAPE_MISMATCH, t->span, "%s on %s and %s: %llu heads %s %llu", op_info(t->kind)->name,
+                   x_text(t, q), x_text(t, k), (ull)heads, grouped ? "are no multiple of" : "against", (ull)groups);
     note_value(t->ctx, d, q);
     note_value(t->ctx, d, k);
     if (divides) diag_help(t->ctx, d, "grouped heads are asked for: enable_gqa=true");
@@ -69,8 +70,10 @@ static bool check_keys(Typing *t, const Value *q, const Value *k, const Value *v
     if (axis_from_end(q, 1) != axis_from_end(k, 1)) return unfit(t, q, k, "the widths of queries and keys differ");
     if (axis_from_end(q, 1) == 0) return unfit(t, q, k, "queries and keys are empty");
     if (axis_from_end(k, 2) != axis_from_end(v, 2)) return unfit(t, k, v, "the numbers of keys and values differ");
-    if (q->type.shape.rank == 4 && axis_from_end(q, 4) != axis_from_end(k, 4)) return unfit(t, q, k, "the batches differ");
-    if (q->type.shape.rank == 4 && axis_from_end(q, 4) != axis_from_end(v, 4)) return unfit(t, q, v, "the batches differ");
+    if (q->type.shape.rank == 4 && axis_from_end(q, 4) != axis_from_end(k, 4))
+        return unfit(t, q, k, "the batches differ");
+    if (q->type.shape.rank == 4 && axis_from_end(q, 4) != axis_from_end(v, 4))
+        return unfit(t, q, v, "the batches differ");
     return check_heads(t, q, k, grouped) && check_heads(t, q, v, grouped);
 }
 
@@ -89,9 +92,11 @@ static bool check_mask(Typing *t, const Value *mask, const Shape *scores) {
         fits = n == 1 || n == scores->dim[scores->rank - i];
     }
     if (fits && (mask->type.dtype == DT_BOOL || mask->type.dtype == dtype)) return true;
-    Diag *d = diag(t->ctx, fits ? DIAG_DTYPE_MISMATCH : DIAG_SHAPE_MISMATCH, typing_span(t, A_attn_mask),
-                   fits ? "the mask of %s must be bool or %s, but this is %s" : "the mask of %s must broadcast to %s, but this is %s",
-                   op_info(t->kind)->name, fits ? dtype_name(dtype) : shape_text(t->ctx->scratch, scores), x_text(t, mask));
+    Diag *d =
+        diag(t->ctx, fits ? DIAG_DTYPE_MISMATCH : DIAG_SHAPE_MISMATCH, typing_span(t, A_attn_mask),
+             fits ? "the mask of %s must be bool or %s, but this is %s"
+                  : "the mask of %s must broadcast to %s, but this is %s",
+             op_info(t->kind)->name, fits ? dtype_name(dtype) : shape_text(t->ctx->scratch, scores), x_text(t, mask));
     note_value(t->ctx, d, mask);
     return false;
 }
@@ -104,11 +109,12 @@ static bool infer(Typing *t) {
     Type score_type = {q->type.dtype, scores};
     uint64_t nbytes;
     if (!type_bytes(&score_type, &nbytes)) {
-        diag(t->ctx, DIAG_TOO_LARGE, t->span, "the scores of %s, %s, are larger than 2^63 - 1 bytes", op_info(t->kind)->name,
-             type_text(t->ctx->scratch, &score_type));
+        diag(t->ctx, DIAG_TOO_LARGE, t->span, "the scores of %s, %s, are larger than 2^63 - 1 bytes",
+             op_info(t->kind)->name, type_text(t->ctx->scratch, &score_type));
         return false;
     }
-    if (mask && flag_of(t, A_is_causal)) return masked_twice(t->ctx, typing_span(t, A_is_causal), op_info(t->kind)->name);
+    if (mask && flag_of(t, A_is_causal))
+        return masked_twice(t->ctx, typing_span(t, A_is_causal), op_info(t->kind)->name);
     if (mask && !check_mask(t, mask, &scores)) return false;
     s.dim[s.rank - 1] = axis_from_end(v, 1);
     return type_push(t, q->type.dtype, &s);
@@ -121,7 +127,8 @@ static uint64_t score_elems(const Op *op) {
 
 static uint64_t macs(const Op *op) {
     uint64_t widths, n;
-    bool fits = add_u64(axis_from_end(op->in[0], 1), axis_from_end(op->in[2], 1), &widths) && mul_u64(score_elems(op), widths, &n);
+    bool fits = add_u64(axis_from_end(op->in[0], 1), axis_from_end(op->in[2], 1), &widths) &&
+                mul_u64(score_elems(op), widths, &n);
     return fits ? n : UINT64_MAX;
 }
 
@@ -176,7 +183,8 @@ static bool split_heads(const Heads *h, Value *x, uint32_t parts, Value **out) {
     order[m++] = n;
     order[m++] = sequence;
     order[m++] = n + 1;
-    Value *split = reshape(h->c, x, dims, n + 2, "split"), *moved = split ? permute(h->c, split, order, m, "heads") : NULL;
+    Value *split = reshape(h->c, x, dims, n + 2, "split"),
+          *moved = split ? permute(h->c, split, order, m, "heads") : NULL;
     out[0] = moved;
     for (uint32_t i = 0; moved && parts > 1 && i < parts; i++) {
         Attr attrs[2] = {{A_dim, d_int(0)}, {A_index, d_int(i)}};
@@ -206,7 +214,8 @@ typedef struct Stored { Value *weight[3], *in_bias, *out_weight, *out_bias; bool
 
 static Value *projection(Call *c, const char *name, uint64_t out, uint64_t in) {
     double bound = in + out > 0 ? sqrt(6 / (double)(in + out)) : 0;                    /* xavier_uniform */
-    return call_stored(c, name, ROLE_PARAM, call_tensor(c, A_q)->type.dtype, 2, (uint64_t[]){out, in}, (Init){INIT_UNIFORM, -bound, bound});
+    return call_stored(c, name, ROLE_PARAM, call_tensor(c, A_q)->type.dtype, 2, (uint64_t[]){out, in},
+                       (Init){INIT_UNIFORM, -bound, bound});
 }
 
 static bool make_stored(Call *c, const Value *q, const Value *k, const Value *v, Stored *s) {
@@ -219,14 +228,16 @@ static bool make_stored(Call *c, const Value *q, const Value *k, const Value *v,
     if (!s->packed && s->weight[0]) s->weight[1] = projection(c, "k_proj_weight", e, kdim);
     if (!s->packed && s->weight[1]) s->weight[2] = projection(c, "v_proj_weight", e, vdim);
     if (!s->weight[s->packed ? 0 : 2]) return false;
-    if (bias && !(s->in_bias = call_stored(c, "in_proj_bias", ROLE_PARAM, dtype, 1, (uint64_t[]){3 * e}, zeros))) return false;
-    s->out_weight = call_stored(c, "out_proj.weight", ROLE_PARAM, dtype, 2, (uint64_t[]){e, e}, (Init){INIT_KAIMING_UNIFORM, sqrt(5), 0});
+    if (bias && !(s->in_bias = call_stored(c, "in_proj_bias", ROLE_PARAM, dtype, 1, (uint64_t[]){3 * e}, zeros)))
+        return false;
+    s->out_weight = call_stored(c, "out_proj.weight", ROLE_PARAM, dtype, 2, (uint64_t[]){e, e},
+                                (Init){INIT_KAIMING_UNIFORM, sqrt(5), 0});
     if (s->out_weight && bias) s->out_bias = call_stored(c, "out_proj.bias", ROLE_PARAM, dtype, 1, &e, zeros);
     return s->out_weight && (!bias || s->out_bias);
 }
 
-/* Projects operands that are the same tensor together: self-attention is one product, a common memory of keys and values
- * two. */
+/* Projects operands that are the same tensor together: self-attention is one product, a common memory of keys and
+ * values two. */
 static bool project(const Heads *h, Value *const x[3], const Stored *s, Value *out[3]) {
     static const char *const names[] = {"q_proj", "k_proj", "v_proj"};
     int64_t e = h->heads * h->width;
@@ -257,10 +268,12 @@ static bool check_width(Call *c, Typing *t, AttrName name, const Value *q, const
     const Arg *a = call_arg(c, name);
     if (a->value.kind == D_INT) wanted = a->value.i < 0 ? 0 : (uint64_t)a->value.i;
     if (actual == wanted && actual > 0) return true;
-    Diag *d = diag(t->ctx, DIAG_SHAPE_MISMATCH, a->span, "%s of multihead_attention is %llu, but the last axis of %s is %llu", attr_name(name),
-                   (ull)wanted, x_text(t, k), (ull)actual);
+    Diag *d =
+        diag(t->ctx, DIAG_SHAPE_MISMATCH, a->span, "%s of multihead_attention is %llu, but the last axis of %s is %llu",
+             attr_name(name), (ull)wanted, x_text(t, k), (ull)actual);
     note_value(t->ctx, d, k);
-    if (a->value.kind != D_INT) diag_help(t->ctx, d, "another width than the query's is written: %s=%llu", attr_name(name), (ull)actual);
+    if (a->value.kind != D_INT)
+        diag_help(t->ctx, d, "another width than the query's is written: %s=%llu", attr_name(name), (ull)actual);
     return false;
 }
 
@@ -269,18 +282,20 @@ static bool check_operands(Call *c, Typing *t, Value *const x[3], const Heads *h
     const char *form = h->batch_first ? "[N, L, E] or [L, E]" : "[L, N, E] or [L, E]";
     uint64_t e = axis_from_end(q, 1);
     unsigned rank = q->type.shape.rank, batch = h->batch_first ? 0 : 1, sequence = h->batched ? 1 - batch : 0;
-    if (!typing_float(t, q) || !typing_rank(t, k, rank, rank, form) || !typing_rank(t, v, rank, rank, form)) return false;
+    if (!typing_float(t, q) || !typing_rank(t, k, rank, rank, form) || !typing_rank(t, v, rank, rank, form))
+        return false;
     if (!typing_same_dtype(t, q, k) || !typing_same_dtype(t, q, v)) return false;
     if (!typing_at_least(t, A_num_heads, &h->heads, 1, 1)) return false;
     if (e == 0 || e % (uint64_t)h->heads != 0) {
-        Diag *d = diag(t->ctx, DIAG_SHAPE_MISMATCH, typing_span(t, A_num_heads), "%lld heads do not divide the width %llu of %s",
-                       (long long)h->heads, (ull)e, x_text(t, q));
+        Diag *d = diag(t->ctx, DIAG_SHAPE_MISMATCH, typing_span(t, A_num_heads),
+                       "%lld heads do not divide the width %llu of %s", (long long)h->heads, (ull)e, x_text(t, q));
         note_value(t->ctx, d, q);
         return false;
     }
     if (h->batched && k->type.shape.dim[batch] != q->type.shape.dim[batch]) return unfit(t, q, k, "the batches differ");
     if (h->batched && v->type.shape.dim[batch] != q->type.shape.dim[batch]) return unfit(t, q, v, "the batches differ");
-    if (k->type.shape.dim[sequence] != v->type.shape.dim[sequence]) return unfit(t, k, v, "the numbers of keys and values differ");
+    if (k->type.shape.dim[sequence] != v->type.shape.dim[sequence])
+        return unfit(t, k, v, "the numbers of keys and values differ");
     return check_width(c, t, A_kdim, q, k) && check_width(c, t, A_vdim, q, v);
 }
 
@@ -294,7 +309,8 @@ static bool check_mha_mask(Call *c, Typing *t, const Value *mask, const Heads *h
     bool fits = shape_equal(&mask->type.shape, &flat) || shape_equal(&mask->type.shape, &each);
     if (fits && (mask->type.dtype == DT_BOOL || mask->type.dtype == dtype)) return true;
     const char *wants = fits ? arena_printf(c->ctx->scratch, "bool or %s", dtype_name(dtype))
-                             : arena_printf(c->ctx->scratch, "%s or %s", shape_text(c->ctx->scratch, &flat), shape_text(c->ctx->scratch, &each));
+                             : arena_printf(c->ctx->scratch, "%s or %s", shape_text(c->ctx->scratch, &flat),
+                                            shape_text(c->ctx->scratch, &each));
     Diag *d = diag(c->ctx, fits ? DIAG_DTYPE_MISMATCH : DIAG_SHAPE_MISMATCH, call_arg(c, A_attn_mask)->span,
                    "the mask of multihead_attention must be %s, but this is %s", wants, x_text(t, mask));
     note_value(c->ctx, d, mask);
@@ -311,8 +327,10 @@ static Heads heads_of(Call *c, const Value *q) {
 
 static bool bind_mha(Call *c) {
     Typing t = call_typing(c);
-    Value *q = call_tensor(c, A_q), *k = call_tensor(c, A_k), *v = call_tensor(c, A_v), *mask = call_tensor(c, A_attn_mask);
-    if (!typing_rank(&t, q, 2, 3, call_bool(c, A_batch_first) ? "[N, L, E] or [L, E]" : "[L, N, E] or [L, E]")) return false;
+    Value *q = call_tensor(c, A_q), *k = call_tensor(c, A_k), *v = call_tensor(c, A_v),
+          *mask = call_tensor(c, A_attn_mask);
+    if (!typing_rank(&t, q, 2, 3, call_bool(c, A_batch_first) ? "[N, L, E] or [L, E]" : "[L, N, E] or [L, E]"))
+        return false;
     Value *x[3] = {q, k ? k : q, v ? v : k ? k : q}, *in[4] = {NULL};
     Heads h = heads_of(c, q);
     Stored s;
@@ -320,7 +338,9 @@ static bool bind_mha(Call *c) {
     unsigned sequence = h.batched && h.batch_first ? 1 : 0;
     if (!check_mha_mask(c, &t, mask, &h, q->type.shape.dim[sequence], x[1]->type.shape.dim[sequence])) return false;
     if (!make_stored(c, q, x[1], x[2], &s) || !project(&h, x, &s, in) || !convert_mask(&h, mask, &in[3])) return false;
-    Attr attrs[3] = {{A_is_causal, d_bool(call_bool(c, A_is_causal))}, {A_scale, d_float(1 / sqrt((double)h.width))}, {A_enable_gqa, d_bool(false)}};
+    Attr attrs[3] = {{A_is_causal, d_bool(call_bool(c, A_is_causal))},
+                     {A_scale, d_float(1 / sqrt((double)h.width))},
+                     {A_enable_gqa, d_bool(false)}};
     Value *y = only(call_op(c, OP_SDPA, in, 4, attrs, 3, "attention"));
     if (y) y = join_heads(&h, y, q);
     Value *out[3] = {y, s.out_weight, s.out_bias};

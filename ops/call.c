@@ -1,6 +1,6 @@
 /* call.c - what the binds of all families share: reading a call's arguments and making ops of them. An op made here has
- * its types inferred by its family's rule, its share of the parameters (a stored tensor counts at the first op that reads
- * it, and one that was declared by a statement counts there), its multiply-adds, and the wishes of the source. */
+ * its types inferred by its family's rule, its share of the parameters (a stored tensor counts at the first op that
+ * reads it, and one that was declared by a statement counts there), its multiply-adds, and the wishes of the source. */
 #include "ops/ops.h"
 
 Arg *call_arg(Call *c, AttrName name) {
@@ -11,7 +11,8 @@ Arg *call_arg(Call *c, AttrName name) {
 
 static const Datum *must_be(Call *c, AttrName name, DatumKind kind) {
     const Datum *d = &call_arg(c, name)->value;
-    if (d->kind != kind) ice("argument %s of %s is of kind %d, not %d", attr_name(name), c->info->name, (int)d->kind, (int)kind);
+    if (d->kind != kind)
+        ice("argument %s of %s is of kind %d, not %d", attr_name(name), c->info->name, (int)d->kind, (int)kind);
     return d;
 }
 
@@ -144,7 +145,8 @@ static uint32_t count_operands(const Call *c) {
 /* The dtype a number among the operands takes: that of the first tensor. */
 static DType operand_dtype(const Call *c) {
     for (uint32_t i = 0; i < c->info->nparams; i++)
-        if (is_operand(c->info->params[i].type) && c->args[i].value.kind == D_TENSOR) return c->args[i].value.tensor->type.dtype;
+        if (is_operand(c->info->params[i].type) && c->args[i].value.kind == D_TENSOR)
+            return c->args[i].value.tensor->type.dtype;
     ice("%s has no tensor among its operands", c->info->name);
 }
 
@@ -204,15 +206,15 @@ static bool flatten_helps(const Value *x, uint64_t wanted) {
 bool call_check_from(Call *c, AttrName name, uint64_t actual, const char *what, const Value *x) {
     const Arg *a = call_arg(c, name);
     if (!a->has_from || (a->from >= 0 && (uint64_t)a->from == actual)) return true;
-    Diag *d = diag(c->ctx, DIAG_IN_MISMATCH, a->from_span, "%s takes %lld %s, but %s has %llu", c->info->name, (long long)a->from,
-                   what, type_text(c->ctx->scratch, &x->type), (unsigned long long)actual);
+    Diag *d = diag(c->ctx, DIAG_IN_MISMATCH, a->from_span, "%s takes %lld %s, but %s has %llu", c->info->name,
+                   (long long)a->from, what, type_text(c->ctx->scratch, &x->type), (unsigned long long)actual);
     note_value(c->ctx, d, x);
     if (a->from >= 0 && flatten_helps(x, (uint64_t)a->from) && (c->info->kind == OP_LINEAR))
-        diag_help(c->ctx, d, "linear works on the last axis; flatten first: |> flatten |> linear(%lld -> %lld)", (long long)a->from,
-                  (long long)a->value.i);
+        diag_help(c->ctx, d, "linear works on the last axis; flatten first: |> flatten |> linear(%lld -> %lld)",
+                  (long long)a->from, (long long)a->value.i);
     else
-        diag_help(c->ctx, d, "write %llu -> %lld, or only %lld to have it inferred", (unsigned long long)actual, (long long)a->value.i,
-                  (long long)a->value.i);
+        diag_help(c->ctx, d, "write %llu -> %lld, or only %lld to have it inferred", (unsigned long long)actual,
+                  (long long)a->value.i, (long long)a->value.i);
     return false;
 }
 
@@ -222,8 +224,9 @@ static Value *scalar_refused(Call *c, const Arg *a, DType dtype, const char *wha
     StrBuf number;
     sb_init(&number, c->ctx->scratch);
     datum_print(&number, &a->value);
-    Diag *d = diag(c->ctx, DIAG_DTYPE_MISMATCH, a->span, "the %s %s cannot be an operand of %s together with a tensor of %s", what,
-                   sb_str(&number), c->info->name, dtype_name(dtype));
+    Diag *d =
+        diag(c->ctx, DIAG_DTYPE_MISMATCH, a->span, "the %s %s cannot be an operand of %s together with a tensor of %s",
+             what, sb_str(&number), c->info->name, dtype_name(dtype));
     diag_help(c->ctx, d, "cast the tensor first: cast(x, %s)", better);
     return NULL;
 }

@@ -5,7 +5,7 @@
  * Attributes   kernel_size, stride, padding, dilation as in window.h; groups; transposed: output_padding, n integers.
  *              kernel_size repeats the weight's last axes; `out` and `bias` are told by the operands.
  * Result       conv: window.h; transposed: (in - 1) * stride - begin - end + span + output_padding
- * Multiply-adds  each element of the result (transposed: of x) meets channels / groups * kernel weights; padding counts.
+ * Multiply-adds  each element of the result (transposed: of x) meets channels / groups * kernel weights, padding or not
  *
  * The batch axis must be written: PyTorch also takes [C, H, W], here it is refused with a hint, since a forgotten batch
  * would otherwise pass. N may be 0, the other axes may not. */
@@ -31,8 +31,9 @@ static bool check_input(Typing *t, const Value *x, unsigned n) {
     if (!typing_rank(t, x, n + 2, n + 2, window_form(n)) || !typing_float(t, x)) return false;
     for (unsigned i = 1; i < n + 2; i++) {
         if (x->type.shape.dim[i] > 0) continue;
-        Diag *d = diag(t->ctx, DIAG_SHAPE_MISMATCH, t->span, "%s takes no empty axis but the batch, and axis %u of %s is empty",
-                       op_info(t->kind)->name, i, type_text(t->ctx->scratch, &x->type));
+        Diag *d = diag(t->ctx, DIAG_SHAPE_MISMATCH, t->span,
+                       "%s takes no empty axis but the batch, and axis %u of %s is empty", op_info(t->kind)->name, i,
+                       type_text(t->ctx->scratch, &x->type));
         note_value(t->ctx, d, x);
         return false;
     }
@@ -41,8 +42,9 @@ static bool check_input(Typing *t, const Value *x, unsigned n) {
 
 static bool check_divides(Typing *t, int64_t groups, uint64_t channels, const char *which, const Value *x) {
     if (channels % (uint64_t)groups == 0) return true;
-    Diag *d = diag(t->ctx, DIAG_SHAPE_MISMATCH, typing_span(t, A_groups), "%lld groups do not divide the %llu %s channels of %s",
-                   (long long)groups, (unsigned long long)channels, which, op_info(t->kind)->name);
+    Diag *d = diag(t->ctx, DIAG_SHAPE_MISMATCH, typing_span(t, A_groups),
+                   "%lld groups do not divide the %llu %s channels of %s", (long long)groups,
+                   (unsigned long long)channels, which, op_info(t->kind)->name);
     note_value(t->ctx, d, x);
     return false;
 }
@@ -80,8 +82,9 @@ static bool bind(Call *c) {
     Window w;
     window_of_call(c, spatial_axes(kind), true, &w);
     if (!check_input(&t, x, w.n) || !call_check_from(c, A_out, x->type.shape.dim[1], "channels", x) ||
-        !typing_at_least(&t, A_out, &out, 1, 1) || !window_padding(c, &w, !is_transposed(kind)) || !window_check(&t, &w) ||
-        !check_groups(&t, x, groups, (uint64_t)out) || !make_weights(c, x, &w, groups, out, in))
+        !typing_at_least(&t, A_out, &out, 1, 1) || !window_padding(c, &w, !is_transposed(kind)) ||
+        !window_check(&t, &w) || !check_groups(&t, x, groups, (uint64_t)out) ||
+        !make_weights(c, x, &w, groups, out, in))
         return false;
     Attr attrs[6];
     uint32_t n = window_attrs(c->ctx->unit, &w, attrs);
@@ -93,8 +96,8 @@ static bool bind(Call *c) {
 /* ------------------------------------------------------------------------------------------------------------------ */
 
 static bool wrong_weight(Typing *t, const Value *x, const Value *v, const char *what) {
-    Diag *d = diag(t->ctx, DIAG_SHAPE_MISMATCH, t->span, "the %s %s does not fit %s of %s", what, type_text(t->ctx->scratch, &v->type),
-                   op_info(t->kind)->name, type_text(t->ctx->scratch, &x->type));
+    Diag *d = diag(t->ctx, DIAG_SHAPE_MISMATCH, t->span, "the %s %s does not fit %s of %s", what,
+                   type_text(t->ctx->scratch, &v->type), op_info(t->kind)->name, type_text(t->ctx->scratch, &x->type));
     note_value(t->ctx, d, v);
     note_value(t->ctx, d, x);
     return false;
@@ -111,7 +114,8 @@ static bool check_weights(Typing *t, const Window *w, int64_t groups, uint64_t *
     if (fits) fits = x->type.shape.dim[1] == (transposed ? s->dim[0] : inner);
     if (!fits) return wrong_weight(t, x, weight, "weight");
     *out = transposed ? inner : s->dim[0];
-    if (bias && (bias->type.shape.rank != 1 || bias->type.shape.dim[0] != *out)) return wrong_weight(t, x, bias, "bias");
+    if (bias && (bias->type.shape.rank != 1 || bias->type.shape.dim[0] != *out))
+        return wrong_weight(t, x, bias, "bias");
     return typing_same_dtype(t, x, weight) && (!bias || typing_same_dtype(t, x, bias));
 }
 
@@ -134,8 +138,8 @@ static bool transposed_places(Typing *t, const Window *w, unsigned i, int64_t ex
         diag_help(t->ctx, d, "it chooses among the sizes that the stride makes equal: 0 to stride - 1");
         return false;
     }
-    if (!mul_i64((int64_t)x->type.shape.dim[2 + i] - 1, w->stride[i], &n) || !sub_i64(n, w->begin[i], &n) || !sub_i64(n, w->end[i], &n) ||
-        !window_span(w, i, &span) || !add_i64(n, span, &n) || !add_i64(n, extra, &n)) {
+    if (!mul_i64((int64_t)x->type.shape.dim[2 + i] - 1, w->stride[i], &n) || !sub_i64(n, w->begin[i], &n) ||
+        !sub_i64(n, w->end[i], &n) || !window_span(w, i, &span) || !add_i64(n, span, &n) || !add_i64(n, extra, &n)) {
         diag(t->ctx, DIAG_TOO_LARGE, t->span, "the result of %s is larger than 2^63 - 1", op_info(t->kind)->name);
         return false;
     }

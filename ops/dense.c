@@ -33,7 +33,8 @@ static Init uniform_within(double fan_in) {
 
 static bool check_number(Typing *t, const Value *v) {
     if (v->type.dtype != DT_BOOL) return true;
-    Diag *d = diag(t->ctx, DIAG_DTYPE_MISMATCH, t->span, "%s is defined on numbers, but this is %s", op_info(t->kind)->name, text(t, v));
+    Diag *d = diag(t->ctx, DIAG_DTYPE_MISMATCH, t->span, "%s is defined on numbers, but this is %s",
+                   op_info(t->kind)->name, text(t, v));
     note_value(t->ctx, d, v);
     diag_help(t->ctx, d, "cast it first: |> cast(f32)");
     return false;
@@ -42,8 +43,8 @@ static bool check_number(Typing *t, const Value *v) {
 /* A tied weight that does not fit. */
 static bool wrong_weight(Typing *t, const Value *weight, unsigned rank, const uint64_t *dims, const Value *x) {
     Shape wanted = shape_of(rank, dims);
-    Diag *d = diag(t->ctx, DIAG_SHAPE_MISMATCH, typing_span(t, A_weight), "%s on %s needs a weight %s, but this is %s", op_info(t->kind)->name,
-                   text(t, x), shape_text(t->ctx->scratch, &wanted), text(t, weight));
+    Diag *d = diag(t->ctx, DIAG_SHAPE_MISMATCH, typing_span(t, A_weight), "%s on %s needs a weight %s, but this is %s",
+                   op_info(t->kind)->name, text(t, x), shape_text(t->ctx->scratch, &wanted), text(t, weight));
     note_value(t->ctx, d, weight);
     note_value(t->ctx, d, x);
     return false;
@@ -52,8 +53,8 @@ static bool wrong_weight(Typing *t, const Value *weight, unsigned rank, const ui
 static bool check_bias(Typing *t, const Value *x, const Value *bias, uint64_t out) {
     if (!bias) return true;
     if (has_shape(bias, 1, &out)) return typing_same_dtype(t, x, bias);
-    Diag *d = diag(t->ctx, DIAG_SHAPE_MISMATCH, t->span, "the bias of %s must be [%llu], but this is %s", op_info(t->kind)->name,
-                   (unsigned long long)out, text(t, bias));
+    Diag *d = diag(t->ctx, DIAG_SHAPE_MISMATCH, t->span, "the bias of %s must be [%llu], but this is %s",
+                   op_info(t->kind)->name, (unsigned long long)out, text(t, bias));
     note_value(t->ctx, d, bias);
     return false;
 }
@@ -71,14 +72,18 @@ static bool keeps_layout(const Op *op) {
 static bool makes_image(OpKind kind) {
     switch (kind) {
     case OP_CONV2D: case OP_CONV_TRANSPOSE2D: case OP_MAX_POOL2D: case OP_AVG_POOL2D: case OP_ADAPTIVE_AVG_POOL2D:
-    case OP_ADAPTIVE_MAX_POOL2D: case OP_GLOBAL_AVG_POOL2D: case OP_GLOBAL_MAX_POOL2D: case OP_INTERPOLATE: case OP_PIXEL_SHUFFLE:
+    case OP_ADAPTIVE_MAX_POOL2D:
+    case OP_GLOBAL_AVG_POOL2D:
+    case OP_GLOBAL_MAX_POOL2D:
+    case OP_INTERPOLATE:
+    case OP_PIXEL_SHUFFLE:
     case OP_PIXEL_UNSHUFFLE: case OP_CHANNEL_SHUFFLE: return true;
     default: return false;
     }
 }
 
-/* [N, C, H, W] by where it comes from: made by an operator on images, or a square input of the net. Axes that were permuted
- * to [N, H, W, C] do not count. The walk is bounded, so that it costs O(1) a call. */
+/* [N, C, H, W] by where it comes from: made by an operator on images, or a square input of the net. Axes that were
+ * permuted to [N, H, W, C] do not count. The walk is bounded, so that it costs O(1) a call. */
 static bool is_image(const Value *x) {
     const Shape *s = &x->type.shape;
     if (s->rank != 4) return false;
@@ -98,7 +103,8 @@ static void warn_missing_flatten(Call *c, const Value *x) {
     Diag *d = diag(c->ctx, DIAG_MISSING_FLATTEN, c->span, "linear on the image-shaped %s works on its last axis, %llu",
                    type_text(c->ctx->scratch, &x->type), (unsigned long long)last_axis(x));
     note_value(c->ctx, d, x);
-    diag_help(c->ctx, d, "flatten first: |> flatten |> linear(%lld), or write linear(%llu -> %lld) if the last axis is meant",
+    diag_help(c->ctx, d,
+              "flatten first: |> flatten |> linear(%lld), or write linear(%llu -> %lld) if the last axis is meant",
               (long long)out->value.i, (unsigned long long)last_axis(x), (long long)out->value.i);
 }
 
@@ -106,13 +112,14 @@ static bool bind_linear(Call *c) {
     Typing t = call_typing(c);
     Value *x = call_tensor(c, A_x), *in[3] = {x, call_tensor(c, A_weight), NULL};
     int64_t out = call_int(c, A_out);
-    if (!typing_rank(&t, x, 1, MAX_RANK, "[..., features]") || !typing_float(&t, x) || !typing_at_least(&t, A_out, &out, 1, 1) ||
-        !call_check_from(c, A_out, last_axis(x), "features", x))
+    if (!typing_rank(&t, x, 1, MAX_RANK, "[..., features]") || !typing_float(&t, x) ||
+        !typing_at_least(&t, A_out, &out, 1, 1) || !call_check_from(c, A_out, last_axis(x), "features", x))
         return false;
     warn_missing_flatten(c, x);
     uint64_t dims[2] = {(uint64_t)out, last_axis(x)};
     if (in[1] && !has_shape(in[1], 2, dims)) return wrong_weight(&t, in[1], 2, dims, x);
-    if (!in[1]) in[1] = call_stored(c, "weight", ROLE_PARAM, x->type.dtype, 2, dims, (Init){INIT_KAIMING_UNIFORM, sqrt(5), 0});
+    if (!in[1])
+        in[1] = call_stored(c, "weight", ROLE_PARAM, x->type.dtype, 2, dims, (Init){INIT_KAIMING_UNIFORM, sqrt(5), 0});
     if (in[1] && call_bool(c, A_bias)) {
         in[2] = call_stored(c, "bias", ROLE_PARAM, x->type.dtype, 1, dims, uniform_within((double)dims[1]));
         if (!in[2]) return false;
@@ -136,10 +143,12 @@ static bool infer_linear(Typing *t) {
 
 static bool check_rows(Typing *t, const Value *a, const Value *b) {
     Shape x = a->type.shape, y = b->type.shape;
-    if (!typing_rank(t, a, 1, MAX_RANK, "[..., features]") || !typing_rank(t, b, 1, MAX_RANK, "[..., features]")) return false;
+    if (!typing_rank(t, a, 1, MAX_RANK, "[..., features]") || !typing_rank(t, b, 1, MAX_RANK, "[..., features]"))
+        return false;
     x.dim[x.rank - 1] = y.dim[y.rank - 1] = 1;
     if (shape_equal(&x, &y)) return typing_float(t, a) && typing_same_dtype(t, a, b);
-    Diag *d = diag(t->ctx, DIAG_SHAPE_MISMATCH, t->span, "bilinear needs equal leading axes, but these are %s and %s", text(t, a), text(t, b));
+    Diag *d = diag(t->ctx, DIAG_SHAPE_MISMATCH, t->span, "bilinear needs equal leading axes, but these are %s and %s",
+                   text(t, a), text(t, b));
     note_value(t->ctx, d, a);
     note_value(t->ctx, d, b);
     return false;
@@ -166,7 +175,8 @@ static bool infer_bilinear(Typing *t) {
     if (!need_operands(t, 3, 4)) return false;
     const Value *a = t->in[0], *b = t->in[1], *weight = t->in[2], *bias = typing_in(t, 3);
     if (!check_rows(t, a, b)) return false;
-    uint64_t out = weight->type.shape.rank == 3 ? weight->type.shape.dim[0] : 0, dims[3] = {out, last_axis(a), last_axis(b)};
+    uint64_t out = weight->type.shape.rank == 3 ? weight->type.shape.dim[0] : 0,
+             dims[3] = {out, last_axis(a), last_axis(b)};
     if (!has_shape(weight, 3, dims)) return wrong_weight(t, weight, 3, dims, a);
     if (!typing_same_dtype(t, a, weight) || !check_bias(t, a, bias, out)) return false;
     Shape s = a->type.shape;
@@ -189,8 +199,9 @@ static bool batch_axes(Typing *t, const Value *a, const Value *b, Shape *s) {
     for (unsigned i = 1; i <= n; i++) {
         uint64_t dx = i <= nx ? x->dim[nx - i] : 1, dy = i <= ny ? y->dim[ny - i] : 1;
         if (dx != dy && dx != 1 && dy != 1) {
-            Diag *d = diag(t->ctx, DIAG_SHAPE_MISMATCH, t->span, "matmul cannot broadcast the leading axes of %s and %s: %llu and %llu",
-                           text(t, a), text(t, b), (unsigned long long)dx, (unsigned long long)dy);
+            Diag *d = diag(t->ctx, DIAG_SHAPE_MISMATCH, t->span,
+                           "matmul cannot broadcast the leading axes of %s and %s: %llu and %llu", text(t, a),
+                           text(t, b), (unsigned long long)dx, (unsigned long long)dy);
             note_value(t->ctx, d, a);
             note_value(t->ctx, d, b);
             return false;
@@ -202,12 +213,14 @@ static bool batch_axes(Typing *t, const Value *a, const Value *b, Shape *s) {
 }
 
 static bool wrong_inner(Typing *t, const Value *a, const Value *b) {
-    Diag *d = diag(t->ctx, DIAG_SHAPE_MISMATCH, t->span, "matmul of %s and %s: the last axis of the left is %llu, but %s of the right is %llu",
-                   text(t, a), text(t, b), (unsigned long long)last_axis(a), b->type.shape.rank == 1 ? "the axis" : "the last but one",
-                   (unsigned long long)inner_right(b));
+    Diag *d = diag(t->ctx, DIAG_SHAPE_MISMATCH, t->span,
+                   "matmul of %s and %s: the last axis of the left is %llu, but %s of the right is %llu", text(t, a),
+                   text(t, b), (unsigned long long)last_axis(a),
+                   b->type.shape.rank == 1 ? "the axis" : "the last but one", (unsigned long long)inner_right(b));
     note_value(t->ctx, d, a);
     note_value(t->ctx, d, b);
-    if (b->type.shape.rank >= 2 && last_axis(b) == last_axis(a)) diag_help(t->ctx, d, "transpose the right: .transpose(-2, -1)");
+    if (b->type.shape.rank >= 2 && last_axis(b) == last_axis(a))
+        diag_help(t->ctx, d, "transpose the right: .transpose(-2, -1)");
     return false;
 }
 
@@ -215,8 +228,8 @@ static bool infer_matmul(Typing *t) {
     if (!need_operands(t, 2, 2)) return false;
     const Value *a = t->in[0], *b = t->in[1];
     Shape s = {.rank = 0};
-    if (!typing_rank(t, a, 1, MAX_RANK, "vectors and matrices") || !typing_rank(t, b, 1, MAX_RANK, "vectors and matrices") ||
-        !check_number(t, a) || !typing_same_dtype(t, a, b))
+    if (!typing_rank(t, a, 1, MAX_RANK, "vectors and matrices") ||
+        !typing_rank(t, b, 1, MAX_RANK, "vectors and matrices") || !check_number(t, a) || !typing_same_dtype(t, a, b))
         return false;
     if (last_axis(a) != inner_right(b)) return wrong_inner(t, a, b);
     if (!batch_axes(t, a, b, &s)) return false;
@@ -229,7 +242,8 @@ static bool infer_matmul(Typing *t) {
 
 static bool check_ids(Typing *t, const Value *ids) {
     if (ids->type.dtype == DT_I64 || ids->type.dtype == DT_I32) return true;
-    Diag *d = diag(t->ctx, DIAG_DTYPE_MISMATCH, t->span, "embedding takes integer ids, i64 or i32, but this is %s", text(t, ids));
+    Diag *d = diag(t->ctx, DIAG_DTYPE_MISMATCH, t->span, "embedding takes integer ids, i64 or i32, but this is %s",
+                   text(t, ids));
     note_value(t->ctx, d, ids);
     if (!dtype_is_float(ids->type.dtype)) diag_help(t->ctx, d, "cast it first: |> cast(i64)");
     return false;
@@ -239,7 +253,8 @@ static bool padding_row(Call *c, int64_t rows, int64_t *row) {
     const Arg *a = call_arg(c, A_padding_idx);
     *row = a->value.i < 0 ? a->value.i + rows : a->value.i;
     if (*row >= 0 && *row < rows) return true;
-    diag(c->ctx, DIAG_ARGUMENT_VALUE, a->span, "padding_idx %lld is no row of an embedding of %lld", (long long)a->value.i, (long long)rows);
+    diag(c->ctx, DIAG_ARGUMENT_VALUE, a->span, "padding_idx %lld is no row of an embedding of %lld",
+         (long long)a->value.i, (long long)rows);
     return false;
 }
 
@@ -250,7 +265,8 @@ static bool bind_embedding(Call *c) {
     uint64_t dims[2] = {(uint64_t)rows, (uint64_t)width};
     Attr attr;
     uint32_t nattrs = 0;
-    if (!check_ids(&t, in[0]) || !typing_at_least(&t, A_num_embeddings, &rows, 1, 1) || !typing_at_least(&t, A_embedding_dim, &width, 1, 1))
+    if (!check_ids(&t, in[0]) || !typing_at_least(&t, A_num_embeddings, &rows, 1, 1) ||
+        !typing_at_least(&t, A_embedding_dim, &width, 1, 1))
         return false;
     if (!call_is_none(c, A_padding_idx)) {
         if (!padding_row(c, rows, &row)) return false;
@@ -266,7 +282,8 @@ static bool infer_embedding(Typing *t) {
     if (!need_operands(t, 2, 2)) return false;
     const Value *ids = t->in[0], *weight = t->in[1];
     if (!check_ids(t, ids) || !typing_float(t, weight)) return false;
-    if (!typing_rank(t, ids, 0, MAX_RANK - 1, "ids") || !typing_rank(t, weight, 2, 2, "a weight [rows, width]")) return false;
+    if (!typing_rank(t, ids, 0, MAX_RANK - 1, "ids") || !typing_rank(t, weight, 2, 2, "a weight [rows, width]"))
+        return false;
     Shape s = ids->type.shape;
     s.dim[s.rank++] = weight->type.shape.dim[1];
     return type_push(t, weight->type.dtype, &s);

@@ -1,6 +1,6 @@
-/* loss.c - losses, as torch.nn.functional's. The targets of cross_entropy and nll_loss are class indices, i64 of x's shape
- * without the class axis; cross_entropy also takes class probabilities of x's own shape. The others compare element by
- * element: both sides must have one shape (PyTorch's mse_loss broadcasts with a warning; here it is refused).
+/* loss.c - losses, as torch.nn.functional's. The targets of cross_entropy and nll_loss are class indices, i64 of x's
+ * shape without the class axis; cross_entropy also takes class probabilities of x's own shape. The others compare
+ * element by element: both sides must have one shape (where PyTorch's mse_loss broadcasts with a warning, it is refused).
  *
  * Operands     x, target
  * Attributes   reduction "mean", "sum" or "none"; ignore_index (class indices only); label_smoothing; beta
@@ -20,8 +20,8 @@ static bool of_classes(OpKind kind) {
 
 static bool target_fails(Typing *t, DiagCode code, const char *wants, const char *help) {
     const Value *x = t->in[0], *target = t->in[1];
-    Diag *d = diag(t->ctx, code, typing_span(t, A_target), "%s on %s takes %s as target, but this is %s", op_info(t->kind)->name, text(t, x),
-                   wants, text(t, target));
+    Diag *d = diag(t->ctx, code, typing_span(t, A_target), "%s on %s takes %s as target, but this is %s",
+                   op_info(t->kind)->name, text(t, x), wants, text(t, target));
     note_value(t->ctx, d, x);
     note_value(t->ctx, d, target);
     if (help) diag_help(t->ctx, d, "%s", help);
@@ -54,7 +54,8 @@ static bool check_indices(Typing *t, const Value *x, const Value *target) {
 
 static bool check_classes(Typing *t, const Value *x, const Value *target) {
     if (!typing_rank(t, x, 1, MAX_RANK, "[N, C, ...] or [C]") || !typing_float(t, x)) return false;
-    if (t->kind == OP_CROSS_ENTROPY && shape_equal(&x->type.shape, &target->type.shape) && dtype_is_float(target->type.dtype))
+    if (t->kind == OP_CROSS_ENTROPY && shape_equal(&x->type.shape, &target->type.shape) &&
+        dtype_is_float(target->type.dtype))
         return typing_same_dtype(t, x, target);
     return check_indices(t, x, target);
 }
@@ -62,14 +63,16 @@ static bool check_classes(Typing *t, const Value *x, const Value *target) {
 static bool check_elements(Typing *t, const Value *x, const Value *target) {
     if (!typing_float(t, x) || !typing_same_dtype(t, x, target)) return false;
     if (shape_equal(&x->type.shape, &target->type.shape)) return true;
-    return target_fails(t, DIAG_SHAPE_MISMATCH, "the same shape", "give both sides one shape first, for example with expand or squeeze");
+    return target_fails(t, DIAG_SHAPE_MISMATCH, "the same shape",
+                        "give both sides one shape first, for example with expand or squeeze");
 }
 
 static bool check_reduction(Typing *t, const char *word) {
     static const char *const words[] = {"mean", "sum", "none"};
     for (size_t i = 0; i < COUNT_OF(words); i++)
         if (strcmp(word, words[i]) == 0) return true;
-    Diag *d = diag(t->ctx, DIAG_ARGUMENT_VALUE, typing_span(t, A_reduction), "%s has no reduction \"%s\"", op_info(t->kind)->name, word);
+    Diag *d = diag(t->ctx, DIAG_ARGUMENT_VALUE, typing_span(t, A_reduction), "%s has no reduction \"%s\"",
+                   op_info(t->kind)->name, word);
     diag_suggest(t->ctx, d, word, words, COUNT_OF(words));
     return false;
 }
@@ -79,7 +82,8 @@ static bool check_range(Typing *t, AttrName name, double lo, double hi, const ch
     if (!d) return true;
     double v = is_number(d) ? number_of(d) : -1;
     if (v >= lo && v <= hi) return true;
-    diag(t->ctx, DIAG_ARGUMENT_VALUE, typing_span(t, name), "%s of %s must be %s", attr_name(name), op_info(t->kind)->name, range);
+    diag(t->ctx, DIAG_ARGUMENT_VALUE, typing_span(t, name), "%s of %s must be %s", attr_name(name),
+         op_info(t->kind)->name, range);
     return false;
 }
 
@@ -99,10 +103,12 @@ static bool infer(Typing *t) {
 
 /* Without class indices there is nothing to ignore: the attribute goes, and a written one is refused. */
 static bool bind(Call *c) {
-    if (c->info->kind != OP_CROSS_ENTROPY || !dtype_is_float(call_tensor(c, A_target)->type.dtype)) return bind_plain(c);
+    if (c->info->kind != OP_CROSS_ENTROPY || !dtype_is_float(call_tensor(c, A_target)->type.dtype))
+        return bind_plain(c);
     Arg *ignore = call_arg(c, A_ignore_index);
     if (ignore->given && ignore->value.i >= 0) {
-        diag(c->ctx, DIAG_ARGUMENT_VALUE, ignore->span, "ignore_index needs class indices as target, and this target has class probabilities");
+        diag(c->ctx, DIAG_ARGUMENT_VALUE, ignore->span,
+             "ignore_index needs class indices as target, and this target has class probabilities");
         return false;
     }
     ignore->value = d_none();

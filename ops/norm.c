@@ -54,18 +54,21 @@ static bool check_groups(Typing *t, const Value *x, int64_t groups) {
     if (!typing_at_least(t, A_num_groups, &groups, 1, 1)) return false;
     if (channels % (uint64_t)groups == 0)
         return channels == 0 || check_statistics(t, x, x->nelem / (uint64_t)groups, "group");
-    Diag *d = diag(t->ctx, DIAG_SHAPE_MISMATCH, typing_span(t, A_num_groups), "%lld groups do not divide the %llu channels of group_norm",
-                   (long long)groups, (unsigned long long)channels);
+    Diag *d = diag(t->ctx, DIAG_SHAPE_MISMATCH, typing_span(t, A_num_groups),
+                   "%lld groups do not divide the %llu channels of group_norm", (long long)groups,
+                   (unsigned long long)channels);
     note_value(t->ctx, d, x);
     return false;
 }
 
 static bool check_dims(Typing *t, const Value *x, int64_t dims) {
     unsigned rank = x->type.shape.rank;
-    if (!typing_rank(t, x, 1, MAX_RANK, "one axis at least") || !typing_float(t, x) || !typing_at_least(t, A_dims, &dims, 1, 1)) return false;
+    if (!typing_rank(t, x, 1, MAX_RANK, "one axis at least") || !typing_float(t, x) ||
+        !typing_at_least(t, A_dims, &dims, 1, 1))
+        return false;
     if (dims <= rank) return true;
-    Diag *d = diag(t->ctx, DIAG_AXIS_RANGE, typing_span(t, A_dims), "%s over %lld axes, but %s has %u", op_text(t), (long long)dims,
-                   type_text(t->ctx->scratch, &x->type), rank);
+    Diag *d = diag(t->ctx, DIAG_AXIS_RANGE, typing_span(t, A_dims), "%s over %lld axes, but %s has %u", op_text(t),
+                   (long long)dims, type_text(t->ctx->scratch, &x->type), rank);
     note_value(t->ctx, d, x);
     diag_help(t->ctx, d, "dims is how many of the last axes are normalised; their sizes are inferred");
     return false;
@@ -130,7 +133,9 @@ static bool bind_rows(Call *c, Typing *t, Value **in) {
     int64_t dims = call_int(c, A_dims);
     if (!check_dims(t, in[0], dims)) return false;
     const Shape *s = &in[0]->type.shape;
-    if (call_bool(c, A_affine) && !make_affine(c, in, (unsigned)dims, s->dim + s->rank - dims, layer && call_bool(c, A_bias))) return false;
+    if (call_bool(c, A_affine) &&
+        !make_affine(c, in, (unsigned)dims, s->dim + s->rank - dims, layer && call_bool(c, A_bias)))
+        return false;
     double eps = call_is_none(c, A_eps) ? epsilon_of(in[0]->type.dtype) : call_float(c, A_eps);
     Attr attrs[2] = {{A_dims, d_int(dims)}, {A_eps, d_float(eps)}};
     return call_result(c, call_op(c, c->info->kind, in, layer ? 3 : 2, attrs, 2, NULL));
@@ -165,8 +170,9 @@ static bool check_stored(Typing *t, uint32_t first, uint32_t last, unsigned rank
         if (!v) continue;
         if (!typing_same_dtype(t, t->in[0], v)) return false;
         if (shape_equal(&v->type.shape, &wanted)) continue;
-        Diag *d = diag(t->ctx, DIAG_SHAPE_MISMATCH, t->span, "operand %u of %s must have the shape %s, but this is %s", (unsigned)i, op_text(t),
-                       shape_text(t->ctx->scratch, &wanted), type_text(t->ctx->scratch, &v->type));
+        Diag *d =
+            diag(t->ctx, DIAG_SHAPE_MISMATCH, t->span, "operand %u of %s must have the shape %s, but this is %s",
+                 (unsigned)i, op_text(t), shape_text(t->ctx->scratch, &wanted), type_text(t->ctx->scratch, &v->type));
         note_value(t->ctx, d, v);
         note_value(t->ctx, d, t->in[0]);
         return false;
@@ -183,7 +189,8 @@ static bool check_instance(Typing *t, const Value *x) {
 
 static bool check_lrn(Typing *t, const Value *x) {
     int64_t size;
-    return need_int(t, A_size, &size) && typing_rank(t, x, 3, MAX_RANK, "[N, C, spatial...]") && typing_float(t, x) && typing_at_least(t, A_size, &size, 1, 1);
+    return need_int(t, A_size, &size) && typing_rank(t, x, 3, MAX_RANK, "[N, C, spatial...]") && typing_float(t, x) &&
+           typing_at_least(t, A_size, &size, 1, 1);
 }
 
 static bool check(Typing *t, const Value *x) {
@@ -193,10 +200,12 @@ static bool check(Typing *t, const Value *x) {
     switch (t->kind) {
     case OP_BATCH_NORM: return check_channels(t, x) && check_stored(t, 1, 4, 1, &s->dim[1]);
     case OP_GROUP_NORM:
-        return need_int(t, A_num_groups, &n) && check_channels(t, x) && check_groups(t, x, n) && check_stored(t, 1, 2, 1, &s->dim[1]);
+        return need_int(t, A_num_groups, &n) && check_channels(t, x) && check_groups(t, x, n) &&
+               check_stored(t, 1, 2, 1, &s->dim[1]);
     case OP_INSTANCE_NORM: return check_channels(t, x) && check_instance(t, x) && check_stored(t, 1, 2, 1, &s->dim[1]);
     case OP_LAYER_NORM: case OP_RMS_NORM:
-        return need_int(t, A_dims, &n) && check_dims(t, x, n) && check_stored(t, 1, 2, (unsigned)n, s->dim + s->rank - n);
+        return need_int(t, A_dims, &n) && check_dims(t, x, n) &&
+               check_stored(t, 1, 2, (unsigned)n, s->dim + s->rank - n);
     case OP_LOCAL_RESPONSE_NORM: return check_lrn(t, x);
     case OP_NORMALIZE: return typing_float(t, x) && need_axis(t, A_dim, s->rank, &axis);
     default: ice("operator %d is no normalisation", (int)t->kind);

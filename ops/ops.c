@@ -1,5 +1,5 @@
 /* ops.c - the table of operators: ir/op.def as constant data. The signatures were parsed when netc was built
- * (gen_table.c), so nothing here is initialised, locked or changed at run time. Looking a name up is a binary search. */
+ * (gen_table.c), so nothing is initialised, locked or changed at run time. A name is looked up by binary search. */
 #include "ops/ops.h"
 
 #include <string.h>

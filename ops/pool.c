@@ -39,8 +39,8 @@ static Pool pool_of(OpKind kind) {
 static bool check_dtype(Typing *t, const Value *x, bool max) {
     if (!max) return typing_float(t, x);
     if (x->type.dtype != DT_BOOL) return true;
-    Diag *d = diag(t->ctx, DIAG_DTYPE_MISMATCH, t->span, "%s is defined on numbers, but this is %s", op_info(t->kind)->name,
-                   type_text(t->ctx->scratch, &x->type));
+    Diag *d = diag(t->ctx, DIAG_DTYPE_MISMATCH, t->span, "%s is defined on numbers, but this is %s",
+                   op_info(t->kind)->name, type_text(t->ctx->scratch, &x->type));
     note_value(t->ctx, d, x);
     return false;
 }
@@ -51,8 +51,9 @@ static bool check_input(Typing *t, const Value *x, Pool p) {
     if (!typing_rank(t, x, p.n + 1, p.n + 2, window_form(p.n)) || !check_dtype(t, x, p.max)) return false;
     for (unsigned i = s->rank == p.n + 2; i < s->rank; i++) {
         if (s->dim[i] > 0) continue;
-        Diag *d = diag(t->ctx, DIAG_SHAPE_MISMATCH, t->span, "%s takes no empty axis but the batch, and axis %u of %s is empty",
-                       op_info(t->kind)->name, i, type_text(t->ctx->scratch, &x->type));
+        Diag *d = diag(t->ctx, DIAG_SHAPE_MISMATCH, t->span,
+                       "%s takes no empty axis but the batch, and axis %u of %s is empty", op_info(t->kind)->name, i,
+                       type_text(t->ctx->scratch, &x->type));
         note_value(t->ctx, d, x);
         return false;
     }
@@ -64,8 +65,9 @@ static bool check_input(Typing *t, const Value *x, Pool p) {
 static bool check_half(Call *c, const Window *w) {
     for (unsigned i = 0; i < w->n; i++) {
         if (w->begin[i] <= w->kernel[i] / 2) continue;
-        Diag *d = diag(c->ctx, DIAG_ARGUMENT_VALUE, call_arg(c, A_padding)->span, "padding %lld is more than half of the kernel %lld of %s",
-                       (long long)w->begin[i], (long long)w->kernel[i], c->info->name);
+        Diag *d = diag(c->ctx, DIAG_ARGUMENT_VALUE, call_arg(c, A_padding)->span,
+                       "padding %lld is more than half of the kernel %lld of %s", (long long)w->begin[i],
+                       (long long)w->kernel[i], c->info->name);
         diag_help(c->ctx, d, "pad the tensor itself with pad(), or choose a larger kernel");
         return false;
     }
@@ -86,13 +88,15 @@ static bool bind_sliding(Call *c, Pool p) {
     Window w;
     Attr attrs[8];
     window_of_call(c, p.n, p.max, &w);
-    if (!check_input(&t, x, p) || !window_padding(c, &w, false) || !window_check(&t, &w) || !check_half(c, &w)) return false;
+    if (!check_input(&t, x, p) || !window_padding(c, &w, false) || !window_check(&t, &w) || !check_half(c, &w))
+        return false;
     uint32_t n = window_attrs(c->ctx->unit, &w, attrs);
     attrs[n++] = (Attr){A_ceil_mode, d_bool(call_bool(c, A_ceil_mode))};
     if (!p.max) attrs[n++] = (Attr){A_count_include_pad, d_bool(call_bool(c, A_count_include_pad))};
     if (!p.max && p.n > 1) {
         if (!check_divisor(c)) return false;
-        if (!call_is_none(c, A_divisor_override)) attrs[n++] = (Attr){A_divisor_override, d_int(call_int(c, A_divisor_override))};
+        if (!call_is_none(c, A_divisor_override))
+            attrs[n++] = (Attr){A_divisor_override, d_int(call_int(c, A_divisor_override))};
     }
     return call_result(c, call_op(c, c->info->kind, &x, 1, attrs, n, NULL));
 }
@@ -110,7 +114,8 @@ static bool output_sizes(Call *c, const Value *x, unsigned n, int64_t *size) {
     StrBuf got;
     sb_init(&got, c->ctx->scratch);
     datum_print(&got, d);
-    Diag *bad = diag(c->ctx, DIAG_ARGUMENT_TYPE, call_arg(c, A_output_size)->span, "output_size of %s cannot be %s", c->info->name, sb_str(&got));
+    Diag *bad = diag(c->ctx, DIAG_ARGUMENT_TYPE, call_arg(c, A_output_size)->span, "output_size of %s cannot be %s",
+                     c->info->name, sb_str(&got));
     static const char *const forms[] = {"", "5 or (5,)", "7, (7, 5) or (7, none)", "7, (7, 5, 3) or (7, none, 3)"};
     diag_help(c->ctx, bad, "write %s; none keeps the size of the axis", forms[n]);
     return false;
@@ -142,8 +147,8 @@ static bool check_padding(Typing *t, const Window *w) {
     for (unsigned i = 0; i < w->n; i++) {
         int64_t span;
         if (!window_span(w, i, &span) || (w->begin[i] < span && w->end[i] < span)) continue;
-        diag(t->ctx, DIAG_ARGUMENT_VALUE, typing_span(t, A_padding), "%s pads by as much as its window spans, %lld", op_info(t->kind)->name,
-             (long long)span);
+        diag(t->ctx, DIAG_ARGUMENT_VALUE, typing_span(t, A_padding), "%s pads by as much as its window spans, %lld",
+             op_info(t->kind)->name, (long long)span);
         return false;
     }
     return true;
@@ -151,7 +156,9 @@ static bool check_padding(Typing *t, const Window *w) {
 
 static bool infer_sliding(Typing *t, Pool p, Shape *s) {
     Window w;
-    if (!window_of_attrs(t, p.n, p.max, &w) || !need_attr(t, A_ceil_mode, D_BOOL) || !window_check(t, &w) || !check_padding(t, &w)) return false;
+    if (!window_of_attrs(t, p.n, p.max, &w) || !need_attr(t, A_ceil_mode, D_BOOL) || !window_check(t, &w) ||
+        !check_padding(t, &w))
+        return false;
     for (unsigned i = 0; i < p.n; i++)
         if (!window_places(t, &w, i, t->in[0], flag_of(t, A_ceil_mode), &s->dim[s->rank - p.n + i])) return false;
     return true;
@@ -159,7 +166,8 @@ static bool infer_sliding(Typing *t, Pool p, Shape *s) {
 
 static bool infer_adaptive(Typing *t, Pool p, Shape *s) {
     Ints size;
-    if (!need_attr(t, A_output_size, D_LIST) || !need_ints(t, A_output_size, &size) || !typing_at_least(t, A_output_size, size.v, size.n, 0))
+    if (!need_attr(t, A_output_size, D_LIST) || !need_ints(t, A_output_size, &size) ||
+        !typing_at_least(t, A_output_size, size.v, size.n, 0))
         return false;
     if (size.n != p.n) {
         diag(t->ctx, DIAG_ARGUMENT_VALUE, typing_span(t, A_output_size), "output_size of %s must be %u numbers, not %u",

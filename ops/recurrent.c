@@ -3,13 +3,13 @@
  * Operands     x [T, N, I], or [N, T, I] with batch_first, or [T, I] without a batch; the initial states h0 (and c0 for
  *              lstm) [layers * directions, N, H] or none; then for each layer and direction weight_ih [G * H, in],
  *              weight_hh [G * H, H] and, with bias, bias_ih and bias_hh [G * H]. G = 4 (lstm), 3 (gru), 1 (rnn) gates;
- *              in = I in the first layer, directions * H in the others. Parameter names end in _l0, _l0_reverse, _l1 ...
+ *              in = I in the first layer, directions * H in the others. Names end in _l0, _l0_reverse, _l1 ...
  * Attributes   hidden_size, num_layers, bias, batch_first, bidirectional; rnn: nonlinearity "tanh" or "relu"
  * Results      y: x's form with directions * H wide; the last states h (and c) of the form of h0
  * Multiply-adds  a step, row, layer and direction: G * H * (in + H)
- * Workspace    What a kernel needs that steps through time with all rows of the batch at once: the gates of one step (gru
- *              keeps the two halves of its new gate apart, so 4), in f32 at least; cell states live in the result c. A
- *              further layer of one direction may overwrite y step by step; with two directions it needs the whole
+ * Workspace    What a kernel needs that steps through time with all rows of the batch at once: the gates of one step
+ *              (gru keeps the two halves of its new gate apart, so 4), in f32 at least; cell states live in the result
+ *              c. A further layer of one direction may overwrite y step by step; with two directions it needs the whole
  *              sequence that it reads beside y, so one more sequence. */
 #include <math.h>
 #include <string.h>
@@ -41,22 +41,25 @@ static bool read_input(Typing *t, const Value *x, Recurrence *r) {
     r->steps = s->dim[r->batched && r->batch_first ? 1 : 0];
     r->batch = r->batched ? s->dim[r->batch_first ? 0 : 1] : 1;
     if (r->input > 0 && r->steps > 0) return true;
-    Diag *d = diag(t->ctx, DIAG_SHAPE_MISMATCH, t->span, "%s needs at least one %s, but this is %s", op_info(t->kind)->name,
-                   r->steps == 0 ? "step" : "feature", x_text(t, x));
+    Diag *d = diag(t->ctx, DIAG_SHAPE_MISMATCH, t->span, "%s needs at least one %s, but this is %s",
+                   op_info(t->kind)->name, r->steps == 0 ? "step" : "feature", x_text(t, x));
     note_value(t->ctx, d, x);
     return false;
 }
 
 static bool read_sizes(Typing *t, int64_t hidden, int64_t layers, Recurrence *r) {
-    if (!typing_at_least(t, A_hidden_size, &hidden, 1, 1) || !typing_at_least(t, A_num_layers, &layers, 1, 1)) return false;
+    if (!typing_at_least(t, A_hidden_size, &hidden, 1, 1) || !typing_at_least(t, A_num_layers, &layers, 1, 1))
+        return false;
     r->kind = t->kind;
     r->gates = gates_of(t->kind);
     r->nstates = t->kind == OP_LSTM ? 2 : 1;
     r->hidden = (uint64_t)hidden;
     r->layers = (uint64_t)layers;
-    if (r->hidden <= INT64_MAX / 8 && r->layers <= t->ctx->max_ops) return true;       /* then their products by 8 do not wrap */
-    diag(t->ctx, r->layers > t->ctx->max_ops ? DIAG_UNROLL_LIMIT : DIAG_TOO_LARGE, t->span, "%s of %lld features and %lld layers is too large",
-         op_info(t->kind)->name, (long long)hidden, (long long)layers);
+    if (r->hidden <= INT64_MAX / 8 && r->layers <= t->ctx->max_ops)
+        return true; /* then their products by 8 do not wrap */
+    diag(t->ctx, r->layers > t->ctx->max_ops ? DIAG_UNROLL_LIMIT : DIAG_TOO_LARGE, t->span,
+         "%s of %lld features and %lld layers is too large", op_info(t->kind)->name, (long long)hidden,
+         (long long)layers);
     return false;
 }
 
@@ -93,9 +96,11 @@ static const char *const weight_names[] = {"weight_ih", "weight_hh", "bias_ih", 
 static bool make_cell(Call *c, const Recurrence *r, uint64_t layer, uint64_t direction, Value **in) {
     double bound = 1 / sqrt((double)r->hidden);
     for (uint32_t w = 0; w < weights_of_cell(r); w++) {
-        const char *name = arena_printf(c->ctx->unit, "%s_l%llu%s", weight_names[w], (ull)layer, direction ? "_reverse" : "");
+        const char *name =
+            arena_printf(c->ctx->unit, "%s_l%llu%s", weight_names[w], (ull)layer, direction ? "_reverse" : "");
         Shape s = weight_shape(r, layer, w);
-        in[w] = call_stored(c, name, ROLE_PARAM, call_tensor(c, A_x)->type.dtype, s.rank, s.dim, (Init){INIT_UNIFORM, -bound, bound});
+        in[w] = call_stored(c, name, ROLE_PARAM, call_tensor(c, A_x)->type.dtype, s.rank, s.dim,
+                            (Init){INIT_UNIFORM, -bound, bound});
         if (!in[w]) return false;
     }
     return true;
@@ -114,7 +119,8 @@ static bool bind(Call *c) {
     Recurrence r = {.bias = call_bool(c, A_bias), .batch_first = call_bool(c, A_batch_first)};
     r.directions = call_bool(c, A_bidirectional) ? 2 : 1;
     Value *x = call_tensor(c, A_x);
-    if (!read_sizes(&t, call_int(c, A_hidden_size), call_int(c, A_num_layers), &r) || !read_input(&t, x, &r) || !check_states_given(c))
+    if (!read_sizes(&t, call_int(c, A_hidden_size), call_int(c, A_num_layers), &r) || !read_input(&t, x, &r) ||
+        !check_states_given(c))
         return false;
     Value **in = NEW_ARRAY(c->ctx->unit, Value *, count_operands(&r)), **next = in;
     *next++ = x;
@@ -123,8 +129,11 @@ static bool bind(Call *c) {
     for (uint64_t layer = 0; layer < r.layers; layer++)
         for (uint64_t d = 0; d < r.directions; d++, next += weights_of_cell(&r))
             if (!make_cell(c, &r, layer, d, next)) return false;
-    Attr attrs[6] = {{A_hidden_size, d_int((int64_t)r.hidden)}, {A_num_layers, d_int((int64_t)r.layers)}, {A_bias, d_bool(r.bias)},
-                     {A_batch_first, d_bool(r.batch_first)}, {A_bidirectional, d_bool(r.directions == 2)}};
+    Attr attrs[6] = {{A_hidden_size, d_int((int64_t)r.hidden)},
+                     {A_num_layers, d_int((int64_t)r.layers)},
+                     {A_bias, d_bool(r.bias)},
+                     {A_batch_first, d_bool(r.batch_first)},
+                     {A_bidirectional, d_bool(r.directions == 2)}};
     if (r.kind == OP_RNN) attrs[5] = (Attr){A_nonlinearity, d_str(call_str(c, A_nonlinearity))};
     return call_result(c, call_op(c, r.kind, in, count_operands(&r), attrs, r.kind == OP_RNN ? 6 : 5, NULL));
 }
@@ -134,8 +143,8 @@ static bool bind(Call *c) {
 static bool check_operand(Typing *t, const Value *v, const Shape *wanted, const char *what, Span span) {
     const Value *x = t->in[0];
     if (!shape_equal(&v->type.shape, wanted)) {
-        Diag *d = diag(t->ctx, DIAG_SHAPE_MISMATCH, span, "%s of %s on %s must be %s, but this is %s", what, op_info(t->kind)->name, x_text(t, x),
-                       shape_text(t->ctx->scratch, wanted), x_text(t, v));
+        Diag *d = diag(t->ctx, DIAG_SHAPE_MISMATCH, span, "%s of %s on %s must be %s, but this is %s", what,
+                       op_info(t->kind)->name, x_text(t, x), shape_text(t->ctx->scratch, wanted), x_text(t, v));
         note_value(t->ctx, d, v);
         note_value(t->ctx, d, x);
         return false;
@@ -148,7 +157,8 @@ static bool check_operands(Typing *t, const Recurrence *r) {
     Shape state = state_shape(r);
     if (!need_operands(t, 1, count_operands(r))) return false;
     if (typing_in(t, 1) && !check_operand(t, t->in[1], &state, "h0", typing_span(t, A_h0))) return false;
-    if (r->nstates == 2 && typing_in(t, 2) && !check_operand(t, t->in[2], &state, "c0", typing_span(t, A_c0))) return false;
+    if (r->nstates == 2 && typing_in(t, 2) && !check_operand(t, t->in[2], &state, "c0", typing_span(t, A_c0)))
+        return false;
     for (uint64_t cell = 0; cell < r->layers * r->directions; cell++)
         for (uint32_t w = 0; w < weights_of_cell(r); w++, at++) {
             Shape s = weight_shape(r, cell / r->directions, w);
@@ -163,16 +173,20 @@ static bool check_nonlinearity(Typing *t) {
     const Datum *word = need_attr(t, A_nonlinearity, D_STR);
     if (!word) return false;
     if (strcmp(word->s, "tanh") == 0 || strcmp(word->s, "relu") == 0) return true;
-    Diag *d = diag(t->ctx, DIAG_ARGUMENT_VALUE, typing_span(t, A_nonlinearity), "rnn has no nonlinearity \"%s\"", word->s);
+    Diag *d =
+        diag(t->ctx, DIAG_ARGUMENT_VALUE, typing_span(t, A_nonlinearity), "rnn has no nonlinearity \"%s\"", word->s);
     diag_suggest(t->ctx, d, word->s, words, COUNT_OF(words));
     return false;
 }
 
 static bool infer(Typing *t) {
     int64_t hidden, layers;
-    Recurrence r = {.bias = flag_of(t, A_bias), .batch_first = flag_of(t, A_batch_first), .directions = flag_of(t, A_bidirectional) ? 2 : 1};
-    if (!need_int(t, A_hidden_size, &hidden) || !need_int(t, A_num_layers, &layers) || !read_sizes(t, hidden, layers, &r) ||
-        (t->kind == OP_RNN && !check_nonlinearity(t)) || t->nin == 0 || !t->in[0] || !read_input(t, t->in[0], &r) || !check_operands(t, &r))
+    Recurrence r = {.bias = flag_of(t, A_bias),
+                    .batch_first = flag_of(t, A_batch_first),
+                    .directions = flag_of(t, A_bidirectional) ? 2 : 1};
+    if (!need_int(t, A_hidden_size, &hidden) || !need_int(t, A_num_layers, &layers) ||
+        !read_sizes(t, hidden, layers, &r) || (t->kind == OP_RNN && !check_nonlinearity(t)) || t->nin == 0 ||
+        !t->in[0] || !read_input(t, t->in[0], &r) || !check_operands(t, &r))
         return false;
     DType dtype = t->in[0]->type.dtype;
     Shape y = t->in[0]->type.shape, state = state_shape(&r);
@@ -184,7 +198,10 @@ static bool infer(Typing *t) {
 
 static Recurrence recurrence_of(const Op *op) {
     const Shape *s = &op->in[0]->type.shape;
-    Recurrence r = {.kind = op->kind, .gates = gates_of(op->kind), .nstates = op->kind == OP_LSTM ? 2 : 1, .batch_first = op_bool(op, A_batch_first)};
+    Recurrence r = {.kind = op->kind,
+                    .gates = gates_of(op->kind),
+                    .nstates = op->kind == OP_LSTM ? 2 : 1,
+                    .batch_first = op_bool(op, A_batch_first)};
     r.hidden = (uint64_t)op_int(op, A_hidden_size);
     r.layers = (uint64_t)op_int(op, A_num_layers);
     r.directions = op_bool(op, A_bidirectional) ? 2 : 1;
@@ -215,7 +232,8 @@ static uint64_t macs(const Op *op) {
 static uint64_t scratch(const Op *op, bool fused) {
     (void)fused;
     Recurrence r = recurrence_of(op);
-    uint64_t elem = dtype_bits(op->in[0]->type.dtype) / 8, gate = elem > 4 ? elem : 4, kept = op->kind == OP_RNN ? 1 : 4;
+    uint64_t elem = dtype_bits(op->in[0]->type.dtype) / 8, gate = elem > 4 ? elem : 4,
+             kept = op->kind == OP_RNN ? 1 : 4;
     uint64_t gates = product(product(r.batch, kept * r.hidden), gate);
     bool sequence = r.layers > 1 && r.directions == 2;
     return sequence ? sum(gates, op->out[0]->nbytes) : gates;

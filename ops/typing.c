@@ -15,8 +15,9 @@ bool type_push(Typing *t, DType dtype, const Shape *shape) {
     Type type = {dtype, *shape};
     uint64_t nbytes;
     if (shape->rank > MAX_RANK) {
-        diag(t->ctx, DIAG_RANK_MISMATCH, t->span, "the result of %s would have %u axes, and %d is the most a tensor may have",
-             op_text(t), (unsigned)shape->rank, (int)MAX_RANK);
+        diag(t->ctx, DIAG_RANK_MISMATCH, t->span,
+             "the result of %s would have %u axes, and %d is the most a tensor may have", op_text(t),
+             (unsigned)shape->rank, (int)MAX_RANK);
         return false;
     }
     if (!type_bytes(&type, &nbytes)) {
@@ -34,7 +35,8 @@ const Datum *typing_attr(const Typing *t, AttrName name) {
     return NULL;
 }
 
-/* The call's argument `name`, if this op is what the call spells; composites make ops that have no argument of their own. */
+/* The call's argument `name`, if this op is what the call spells; composites make ops that have no argument of their
+ * own. */
 static const Arg *argument(const Typing *t, AttrName name) {
     const Call *c = t->call;
     if (!c || c->info->kind != t->kind) return NULL;
@@ -51,16 +53,16 @@ Span typing_span(const Typing *t, AttrName name) {
 bool typing_at_least(Typing *t, AttrName name, const int64_t *v, uint32_t n, int64_t least) {
     for (uint32_t i = 0; i < n; i++) {
         if (v[i] >= least) continue;
-        diag(t->ctx, DIAG_ARGUMENT_VALUE, typing_span(t, name), "%s of %s must be at least %lld, not %lld", attr_name(name), op_text(t),
-             (long long)least, (long long)v[i]);
+        diag(t->ctx, DIAG_ARGUMENT_VALUE, typing_span(t, name), "%s of %s must be at least %lld, not %lld",
+             attr_name(name), op_text(t), (long long)least, (long long)v[i]);
         return false;
     }
     return true;
 }
 
 static bool broadcast_fails(Typing *t, const Value *a, const Value *b, unsigned from_end, uint64_t na, uint64_t nb) {
-    Diag *d = diag(t->ctx, DIAG_SHAPE_MISMATCH, t->span, "%s cannot broadcast %s with %s: axis -%u is %llu and %llu", op_text(t),
-                   text_of(t, a), text_of(t, b), from_end, (unsigned long long)na, (unsigned long long)nb);
+    Diag *d = diag(t->ctx, DIAG_SHAPE_MISMATCH, t->span, "%s cannot broadcast %s with %s: axis -%u is %llu and %llu",
+                   op_text(t), text_of(t, a), text_of(t, b), from_end, (unsigned long long)na, (unsigned long long)nb);
     note_value(t->ctx, d, a);
     note_value(t->ctx, d, b);
     diag_help(t->ctx, d, "counted from the last axis, two sizes must be equal or one of them 1");
@@ -81,8 +83,9 @@ bool typing_broadcast(Typing *t, const Value *a, const Value *b, Shape *out) {
 
 bool typing_same_dtype(Typing *t, const Value *a, const Value *b) {
     if (a->type.dtype == b->type.dtype) return true;
-    Diag *d = diag(t->ctx, DIAG_DTYPE_MISMATCH, t->span, "%s takes operands of one element type, but these are %s and %s", op_text(t),
-                   text_of(t, a), text_of(t, b));
+    Diag *d =
+        diag(t->ctx, DIAG_DTYPE_MISMATCH, t->span, "%s takes operands of one element type, but these are %s and %s",
+             op_text(t), text_of(t, a), text_of(t, b));
     note_value(t->ctx, d, a);
     note_value(t->ctx, d, b);
     diag_help(t->ctx, d, "make them equal with cast, for example cast(x, %s)", dtype_name(a->type.dtype));
@@ -91,7 +94,8 @@ bool typing_same_dtype(Typing *t, const Value *a, const Value *b) {
 
 bool typing_float(Typing *t, const Value *v) {
     if (dtype_is_float(v->type.dtype)) return true;
-    Diag *d = diag(t->ctx, DIAG_DTYPE_MISMATCH, t->span, "%s is defined on floats only, but this is %s", op_text(t), text_of(t, v));
+    Diag *d = diag(t->ctx, DIAG_DTYPE_MISMATCH, t->span, "%s is defined on floats only, but this is %s", op_text(t),
+                   text_of(t, v));
     note_value(t->ctx, d, v);
     diag_help(t->ctx, d, "cast it first: |> cast(f32)");
     return false;
@@ -106,8 +110,8 @@ static const char *rank_range(const Typing *t, unsigned lo, unsigned hi) {
 bool typing_rank(Typing *t, const Value *v, unsigned lo, unsigned hi, const char *form) {
     unsigned rank = v->type.shape.rank;
     if (rank >= lo && rank <= hi) return true;
-    Diag *d = diag(t->ctx, DIAG_RANK_MISMATCH, t->span, "%s takes %s (rank %s), but this is %s (rank %u)", op_text(t), form,
-                   rank_range(t, lo, hi), text_of(t, v), rank);
+    Diag *d = diag(t->ctx, DIAG_RANK_MISMATCH, t->span, "%s takes %s (rank %s), but this is %s (rank %u)", op_text(t),
+                   form, rank_range(t, lo, hi), text_of(t, v), rank);
     note_value(t->ctx, d, v);
     if (rank + 1 == lo) diag_help(t->ctx, d, "an axis of size 1 can be added: |> unsqueeze(0)");
     return false;

@@ -20,8 +20,9 @@ static bool padding_same(Call *c, Window *w, const Arg *a) {
     for (unsigned i = 0; i < w->n; i++) {
         int64_t span;
         if (w->stride[i] != 1) {
-            Diag *d = diag(c->ctx, DIAG_ARGUMENT_VALUE, a->span, "padding=\"same\" needs a stride of 1, but %s has %lld",
-                           c->info->name, (long long)w->stride[i]);
+            Diag *d =
+                diag(c->ctx, DIAG_ARGUMENT_VALUE, a->span, "padding=\"same\" needs a stride of 1, but %s has %lld",
+                     c->info->name, (long long)w->stride[i]);
             diag_help(c->ctx, d, "give the padding as numbers: kernel_size // 2 halves the size with a stride of 2");
             return false;
         }
@@ -37,7 +38,8 @@ static bool padding_word(Call *c, Window *w, const Arg *a) {
     if (strcmp(word, "valid") == 0) return true;
     if (strcmp(word, "same") == 0) return padding_same(c, w, a);
     static const char *const words[] = {"same", "valid"};
-    diag_suggest(c->ctx, diag(c->ctx, DIAG_ARGUMENT_VALUE, a->span, "%s has no padding \"%s\"", c->info->name, word), word, words, 2);
+    diag_suggest(c->ctx, diag(c->ctx, DIAG_ARGUMENT_VALUE, a->span, "%s has no padding \"%s\"", c->info->name, word),
+                 word, words, 2);
     return false;
 }
 
@@ -68,7 +70,8 @@ bool window_padding(Call *c, Window *w, bool words) {
     sb_init(&got, c->ctx->scratch);
     datum_print(&got, &a->value);
     Diag *d = diag(c->ctx, DIAG_ARGUMENT_TYPE, a->span, "%s cannot pad by %s", c->info->name, sb_str(&got));
-    static const char *const forms[] = {"", "padding=1, (1,) or ((before, after),)", "padding=1, (1, 2) or ((top, bottom), (left, right))",
+    static const char *const forms[] = {"", "padding=1, (1,) or ((before, after),)",
+                                        "padding=1, (1, 2) or ((top, bottom), (left, right))",
                                         "padding=1, (1, 2, 3) or ((front, back), (top, bottom), (left, right))"};
     diag_help(c->ctx, d, words ? "write %s, \"same\" or \"valid\"" : "write %s", forms[w->n]);
     return false;
@@ -90,8 +93,8 @@ static bool need_n(Typing *t, AttrName name, unsigned n, int64_t *v) {
 bool window_of_attrs(Typing *t, unsigned n, bool dilated, Window *w) {
     int64_t padding[2 * WINDOW_AXES];
     *w = (Window){.n = n, .dilated = dilated, .dilation = {1, 1, 1}};
-    if (!need_n(t, A_kernel_size, n, w->kernel) || !need_n(t, A_stride, n, w->stride) || !need_n(t, A_padding, 2 * n, padding) ||
-        (dilated && !need_n(t, A_dilation, n, w->dilation)))
+    if (!need_n(t, A_kernel_size, n, w->kernel) || !need_n(t, A_stride, n, w->stride) ||
+        !need_n(t, A_padding, 2 * n, padding) || (dilated && !need_n(t, A_dilation, n, w->dilation)))
         return false;
     memcpy(w->begin, padding, n * sizeof *padding);
     memcpy(w->end, padding + n, n * sizeof *padding);
@@ -122,7 +125,8 @@ bool window_span(const Window *w, unsigned i, int64_t *span) {
 
 static bool no_window(Typing *t, const Window *w, unsigned i, const Value *x, int64_t span) {
     unsigned axis = x->type.shape.rank - w->n + i;
-    Diag *d = diag(t->ctx, DIAG_WINDOW, t->span, "the window of %s spans %lld, but axis %u of %s has %llu and %lld + %lld of padding",
+    Diag *d = diag(t->ctx, DIAG_WINDOW, t->span,
+                   "the window of %s spans %lld, but axis %u of %s has %llu and %lld + %lld of padding",
                    op_info(t->kind)->name, (long long)span, axis, type_text(t->ctx->scratch, &x->type),
                    (unsigned long long)x->type.shape.dim[axis], (long long)w->begin[i], (long long)w->end[i]);
     note_value(t->ctx, d, x);
@@ -133,11 +137,12 @@ bool window_places(Typing *t, const Window *w, unsigned i, const Value *x, bool 
     int64_t in = (int64_t)x->type.shape.dim[x->type.shape.rank - w->n + i], s = w->stride[i], reach, span, room;
     if (!window_span(w, i, &span) || !add_i64(in, w->begin[i], &reach) || !add_i64(reach, w->end[i], &room) ||
         !sub_i64(room, span, &room) || (ceil && !add_i64(room, s - 1, &room))) {
-        diag(t->ctx, DIAG_TOO_LARGE, t->span, "the window of %s or its padding is larger than 2^63 - 1", op_info(t->kind)->name);
+        diag(t->ctx, DIAG_TOO_LARGE, t->span, "the window of %s or its padding is larger than 2^63 - 1",
+             op_info(t->kind)->name);
         return false;
     }
     if (room < 0) return no_window(t, w, i, x, span);
-    int64_t n = room / s;                                 /* of the last window; its first element is at n * s - begin */
+    int64_t n = room / s; /* of the last window; its first element is at n * s - begin */
     if (ceil && n > 0 && n > (reach - 1) / s) n--;
     *places = (uint64_t)n + 1;
     return true;

@@ -1,5 +1,5 @@
-/* window.h - the sliding window that convolutions and pools share: its arguments in the language, its one normalised form
- * in the IR, and how many places it has on an axis.
+/* window.h - the sliding window that convolutions and pools share: its arguments in the language, its one normalised
+ * form in the IR, and how many places it has on an axis.
  *
  * Normalised attributes: kernel_size, stride, dilation are lists of n integers (n = spatial axes, outermost first);
  * padding is a list of 2n: what is added before each axis, then what is added after each (ONNX's order). */
@@ -19,15 +19,16 @@ typedef struct Window {
 void window_of_call(Call *, unsigned n, bool dilated, Window *);
 /* The argument padding: an int, n ints, n pairs (before, after); with words also "valid" and "same". */
 bool window_padding(Call *, Window *, bool words);
-bool window_of_attrs(Typing *, unsigned n, bool dilated, Window *);         /* false after a diagnostic when the attributes are not so */
+bool window_of_attrs(Typing *, unsigned n, bool dilated,
+                     Window *); /* false after a diagnostic when the attributes are not so */
 uint32_t window_attrs(Arena *, const Window *, Attr *attrs);      /* writes 3 or 4 attributes, returns how many */
 /* kernel, stride, dilation >= 1 and padding >= 0, located at the argument that is not. */
 bool window_check(Typing *, const Window *);
 /* Elements of the axis that one window touches, first to last: dilation * (kernel - 1) + 1. False when it overflows. */
 bool window_span(const Window *, unsigned i, int64_t *span);
-/* The places of the window on spatial axis i of x: floor((in + begin + end - span) / stride) + 1; with ceil the division
- * rounds up, but a last window that would start in the padding after the input is dropped. False after a diagnostic when
- * there is none. */
+/* The places of the window on spatial axis i of x: floor((in + begin + end - span) / stride) + 1; with ceil the
+ * division rounds up, but a last window that would start in the padding after the input is dropped. False after a
+ * diagnostic when there is none. */
 bool window_places(Typing *, const Window *, unsigned i, const Value *x, bool ceil, uint64_t *places);
 const char *window_form(unsigned n);                      /* "[N, C, H, W]" */
 

@@ -1,5 +1,5 @@
-/* opcall.h - for unit tests of operators: calls built without a parser. A Lab is a graph with inputs made on demand and a
- * service of stored tensors as the frontend's, without layers; its diagnostics are counted and never printed. */
+/* opcall.h - for unit tests of operators: calls built without a parser. A Lab is a graph with inputs made on demand and
+ * a service of stored tensors as the frontend's, without layers; its diagnostics are counted and never printed. */
 #ifndef NETC_TESTS_OPCALL_H
 #define NETC_TESTS_OPCALL_H
 
@@ -53,10 +53,13 @@ static inline Op *lab_bind(Call *c) {
 
 /* The op as its own rule sees it once more, without the call: what a printed graph goes through. */
 static inline bool lab_again(Lab *l, const Op *op) {
-    Typing t = {.ctx = l->ctx, .kind = op->kind, .in = op->in, .nin = op->nin, .attrs = op->attrs, .nattrs = op->nattrs, .arena = l->ctx->unit};
+    Typing t = {.ctx = l->ctx, .kind = op->kind, .in = op->in, .nin = op->nin, .arena = l->ctx->unit};
+    t.attrs = op->attrs;
+    t.nattrs = op->nattrs;
     if (!op_rules(op->kind)->infer(&t) || t.out.n != op->nout) return false;
     for (uint32_t i = 0; i < op->nout; i++)
-        if (t.out.p[i].dtype != op->out[i]->type.dtype || !shape_equal(&t.out.p[i].shape, &op->out[i]->type.shape)) return false;
+        if (t.out.p[i].dtype != op->out[i]->type.dtype || !shape_equal(&t.out.p[i].shape, &op->out[i]->type.shape))
+            return false;
     return true;
 }
 

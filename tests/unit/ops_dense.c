@@ -1,5 +1,5 @@
-/* ops_dense.c - matmul's broadcasting against an own statement of NumPy's rule, and the parameters and multiply-adds of the
- * dense, attention and recurrent families against figures of PyTorch models and against formulas written out. */
+/* ops_dense.c - matmul's broadcasting against an own statement of NumPy's rule, and the parameters and multiply-adds of
+ * the dense, attention and recurrent families against figures of PyTorch models and against formulas written out. */
 #include <string.h>
 
 #include "tests/unit/opcall.h"
@@ -14,7 +14,8 @@ static bool numpy_matmul(Shape a, Shape b, Shape *r) {
     uint64_t dims[MAX_RANK];
     for (unsigned i = 0; i + 2 < rank; i++) {
         unsigned from_end = rank - i;
-        uint64_t x = from_end <= a.rank ? a.dim[a.rank - from_end] : 1, y = from_end <= b.rank ? b.dim[b.rank - from_end] : 1;
+        uint64_t x = from_end <= a.rank ? a.dim[a.rank - from_end] : 1,
+                 y = from_end <= b.rank ? b.dim[b.rank - from_end] : 1;
         if (x != y && x != 1 && y != 1) return false;
         dims[i] = x == 1 ? y : x;
     }
@@ -46,7 +47,9 @@ static void matmuls(void) {
             lab_set(c, A_other, d_tensor(lab_input(&l, DT_F32, b.rank, b.dim)));
             Op *op = lab_bind(c);
             CHECK((op != NULL) == numpy_matmul(a, b, &wanted));
-            if (op) CHECK(shape_equal(&op->out[0]->type.shape, &wanted) && op->macs == shape_elems(&wanted) * a.dim[a.rank - 1]);
+            if (op)
+                CHECK(shape_equal(&op->out[0]->type.shape, &wanted) &&
+                      op->macs == shape_elems(&wanted) * a.dim[a.rank - 1]);
         }
         ctx_free(l.ctx);
     }
@@ -69,7 +72,8 @@ static uint64_t macs(const Graph *g) {
 static bool stored_are(const Graph *g, const char *wanted) {
     StrBuf sb;
     sb_init(&sb, g->arena);
-    for (size_t i = 0; i < g->stored.n; i++) sb_printf(&sb, "%s%s%s", i ? " " : "", g->stored.p[i]->name, shape_text(g->arena, &g->stored.p[i]->type.shape));
+    for (size_t i = 0; i < g->stored.n; i++)
+        sb_printf(&sb, "%s%s%s", i ? " " : "", g->stored.p[i]->name, shape_text(g->arena, &g->stored.p[i]->type.shape));
     if (strcmp(sb_str(&sb), wanted) == 0) return true;
     fprintf(stderr, "stored: %s\n", sb_str(&sb));
     return false;
@@ -119,7 +123,8 @@ static void cross_attention(void) {
     q = lab_input(&l, DT_F32, 3, (uint64_t[]){2, 7, 8}), k = lab_input(&l, DT_F32, 3, (uint64_t[]){2, 5, 3});
     Value *v = lab_input(&l, DT_F32, 3, (uint64_t[]){2, 5, 6});
     CHECK(mha(&l, q, k, v, 2, true) && params(l.g) == 8 * (8 + 3 + 6 + 8) + 4 * 8 && all_again(&l));
-    CHECK(stored_are(l.g, "q_proj_weight[8, 8] k_proj_weight[8, 3] v_proj_weight[8, 6] in_proj_bias[24] out_proj.weight[8, 8] out_proj.bias[8]"));
+    CHECK(stored_are(l.g, "q_proj_weight[8, 8] k_proj_weight[8, 3] v_proj_weight[8, 6] in_proj_bias[24] "
+                          "out_proj.weight[8, 8] out_proj.bias[8]"));
     CHECK(!mha(&l, q, k, v, 3, true) && !mha(&l, q, k, q, 2, true));
     ctx_free(l.ctx);
 }
@@ -146,7 +151,8 @@ static void grouped_attention(void) {
 
 /* ---- recurrence */
 
-static Op *recurrent(Lab *l, const char *name, unsigned rank, const uint64_t *dims, int64_t hidden, int64_t layers, bool both, bool bias) {
+static Op *recurrent(Lab *l, const char *name, unsigned rank, const uint64_t *dims, int64_t hidden, int64_t layers,
+                     bool both, bool bias) {
     Call *c = lab_call(l, name);
     lab_set(c, A_x, d_tensor(lab_input(l, DT_F32, rank, dims)));
     lab_set(c, A_hidden_size, d_int(hidden));
@@ -157,11 +163,13 @@ static Op *recurrent(Lab *l, const char *name, unsigned rank, const uint64_t *di
 }
 
 /* Multiply-adds by the loops that would do them. */
-static uint64_t count_recurrent(uint64_t gates, uint64_t steps, uint64_t batch, uint64_t input, uint64_t hidden, uint64_t layers, uint64_t directions) {
+static uint64_t count_recurrent(uint64_t gates, uint64_t steps, uint64_t batch, uint64_t input, uint64_t hidden,
+                                uint64_t layers, uint64_t directions) {
     uint64_t n = 0;
     for (uint64_t layer = 0; layer < layers; layer++)
         for (uint64_t cell = 0; cell < directions * steps * batch; cell++)
-            for (uint64_t gate = 0; gate < gates * hidden; gate++) n += (layer == 0 ? input : directions * hidden) + hidden;
+            for (uint64_t gate = 0; gate < gates * hidden; gate++)
+                n += (layer == 0 ? input : directions * hidden) + hidden;
     return n;
 }
 
@@ -176,7 +184,8 @@ static void recurrences(void) {
             for (unsigned both = 0; both < 2; both++) {
                 l = lab_new();
                 op = recurrent(&l, kinds[i].name, 3, (uint64_t[]){4, 2, 3}, 5, layers, both, false);
-                CHECK(op && op->macs == count_recurrent(kinds[i].gates, 4, 2, 3, 5, layers, both + 1) && lab_again(&l, op));
+                CHECK(op && op->macs == count_recurrent(kinds[i].gates, 4, 2, 3, 5, layers, both + 1) &&
+                      lab_again(&l, op));
                 CHECK(shape_equal(&op->out[0]->type.shape, &(Shape){3, {4, 2, 5 * (both + 1)}}));
                 CHECK(shape_equal(&op->out[1]->type.shape, &(Shape){3, {layers * (both + 1), 2, 5}}));
                 ctx_free(l.ctx);
@@ -184,8 +193,9 @@ static void recurrences(void) {
     l = lab_new();
     op = recurrent(&l, "gru", 2, (uint64_t[]){4, 3}, 2, 1, true, true);
     CHECK(op && shape_equal(&op->out[1]->type.shape, &(Shape){2, {2, 2}}));
-    CHECK(stored_are(l.g, "weight_ih_l0[6, 3] weight_hh_l0[6, 2] bias_ih_l0[6] bias_hh_l0[6] weight_ih_l0_reverse[6, 3] "
-                          "weight_hh_l0_reverse[6, 2] bias_ih_l0_reverse[6] bias_hh_l0_reverse[6]"));
+    CHECK(stored_are(l.g,
+                     "weight_ih_l0[6, 3] weight_hh_l0[6, 2] bias_ih_l0[6] bias_hh_l0[6] weight_ih_l0_reverse[6, 3] "
+                     "weight_hh_l0_reverse[6, 2] bias_ih_l0_reverse[6] bias_hh_l0_reverse[6]"));
     CHECK(!diag_failed(l.ctx) && !recurrent(&l, "rnn", 3, (uint64_t[]){0, 2, 3}, 5, 1, false, true));
     ctx_free(l.ctx);
 }

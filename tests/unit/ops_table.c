@@ -1,10 +1,11 @@
-/* ops_table.c - the table made from ir/op.def: every name is found, every signature reads back from its parsed parameters,
- * every operator has rules. */
+/* ops_table.c - the table made from ir/op.def: every name is found, every signature reads back from its parsed
+ * parameters, every operator has rules. */
 #include <string.h>
 
 #include "tests/unit/opcall.h"
 
-static const char *const type_words[] = {"", "operand", "tensors", "channels", "int", "float", "number", "bool", "str", "dtype", "any", "ints", "*ints", ""};
+static const char *const type_words[] = {"",     "operand", "tensors", "channels", "int",  "float", "number",
+                                         "bool", "str",     "dtype",   "any",      "ints", "*ints", ""};
 
 /* A signature written from its parameters, in the form of op.def. */
 static void write_signature(StrBuf *out, const OpInfo *info) {
@@ -46,9 +47,11 @@ int main(void) {
     Call *c = lab_call(&l, "batch_norm");
     CHECK(call_float(c, A_eps) == 1e-5 && call_float(c, A_momentum) == 0.1 && call_bool(c, A_affine));
     c = lab_call(&l, "avg_pool3d");
-    CHECK(call_is_none(c, A_stride) && call_arg(c, A_padding)->value.list.n == 3 && call_arg(c, A_padding)->value.list.p[2].i == 0);
+    CHECK(call_is_none(c, A_stride) && call_arg(c, A_padding)->value.list.n == 3 &&
+          call_arg(c, A_padding)->value.list.p[2].i == 0);
     c = lab_call(&l, "cross_entropy");
-    CHECK(call_str(c, A_reduction) == name_of(l.ctx, "mean") && call_int(c, A_ignore_index) == -100 && call_float(c, A_label_smoothing) == 0);
+    CHECK(call_str(c, A_reduction) == name_of(l.ctx, "mean") && call_int(c, A_ignore_index) == -100 &&
+          call_float(c, A_label_smoothing) == 0);
     c = lab_call(&l, "conv_transpose2d");
     CHECK(call_arg(c, A_stride)->value.list.n == 2 && call_arg(c, A_stride)->value.list.p[1].i == 1);
     CHECK(call_arg(lab_call(&l, "zeros"), A_dtype)->value.dtype == DT_F32);

@@ -1,11 +1,11 @@
-/* ops_window.c - convolutions, transposed convolutions and pools against counting: windows are laid down one by one, and
- * multiply-adds are counted by the loops that would do them. */
+/* ops_window.c - convolutions, transposed convolutions and pools against counting: windows are laid down one by one,
+ * and multiply-adds are counted by the loops that would do them. */
 #include "tests/unit/opcall.h"
 
 typedef struct Case { int64_t in, k, s, p, d; bool ceil; } Case;
 
-/* Lays windows until one does not count. A window counts when it lies inside the padded axis; in ceil mode also when the
- * one before it left elements over and it starts in the input or the padding before it. */
+/* Lays windows until one does not count. A window counts when it lies inside the padded axis; in ceil mode also when
+ * the one before it left elements over and it starts in the input or the padding before it. */
 static int64_t count_windows(Case c) {
     int64_t span = (c.k - 1) * c.d + 1, padded = c.in + 2 * c.p, n = 0;
     for (;; n++) {
@@ -92,8 +92,8 @@ static void check_conv(Case c) {
     ctx_free(l.ctx);
 }
 
-/* A transposed convolution gives a size that the convolution of the same window maps back; output_padding runs through all
- * such sizes. It multiplies each element of its input, so it counts as a convolution with `in` places. */
+/* A transposed convolution gives a size that the convolution of the same window maps back; output_padding runs through
+ * all such sizes. It multiplies each element of its input, so it counts as a convolution with `in` places. */
 static void check_transposed(Case c, int64_t extra) {
     Lab l = lab_new();
     int64_t largest = c.s > c.d ? c.s : c.d, wanted = (c.in - 1) * c.s + (c.k - 1) * c.d + 1 + extra - 2 * c.p;
@@ -149,7 +149,8 @@ static void paddings(void) {
             CHECK(op && op->out[0]->type.shape.dim[2] == 5 && op->out[0]->type.shape.dim[3] == 6);
             CHECK(pads(op, (k - 1) * d / 2, 0, (k - 1) * d - (k - 1) * d / 2, 1));
         }
-    Datum rows = d_ints(a, (int64_t[]){2, 0}, 2), columns = d_ints(a, (int64_t[]){1, 3}, 2), both[2] = {rows, columns}, mixed[2] = {rows, d_int(1)};
+    Datum rows = d_ints(a, (int64_t[]){2, 0}, 2), columns = d_ints(a, (int64_t[]){1, 3}, 2), both[2] = {rows, columns},
+          mixed[2] = {rows, d_int(1)};
     CHECK(pads(padded(&l, three, one, d_str(valid)), 0, 0, 0, 0));
     CHECK(pads(padded(&l, three, one, d_int(1)), 1, 1, 1, 1));
     CHECK(pads(padded(&l, three, one, columns), 1, 3, 1, 3));
@@ -164,7 +165,11 @@ static void paddings(void) {
 /* Sizes near 2^63 are refused and do not wrap. */
 static void huge(void) {
     int64_t most = INT64_MAX;
-    Case cases[] = {{5, most, 1, 0, 1, false}, {5, 3, 1, most, 1, false}, {5, 3, most, 0, 1, true}, {5, 3, 1, 0, most, false}, {most, 3, 1, most / 2, 2, false}};
+    Case cases[] = {{5, most, 1, 0, 1, false},
+                    {5, 3, 1, most, 1, false},
+                    {5, 3, most, 0, 1, true},
+                    {5, 3, 1, 0, most, false},
+                    {most, 3, 1, most / 2, 2, false}};
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         Lab l = lab_new();
         Type type = {DT_F32, shape_of(3, (uint64_t[]){N, C, (uint64_t)cases[i].in})};
