@@ -1,5 +1,6 @@
-/* activation.c - activations, soft maxima and dropout: one result of the operand's shape (glu: half of one axis). The rules
- * are PyTorch's: floats only, but relu, relu6 and hardtanh take integers too, and sigmoid, tanh and softsign of integers are f32.
+/* activation.c - activations, soft maxima and dropout: one result of the operand's shape (glu: half of one axis). The
+ * rules are PyTorch's: floats only, but relu, relu6 and hardtanh take integers too, and sigmoid, tanh and softsign of
+ * integers are f32.
  *
  * Normalised attributes:
  *   leaky_relu negative_slope; elu, celu alpha; hardtanh min_val, max_val; softplus beta, threshold; dropout p
@@ -23,13 +24,14 @@ static bool bind_prelu(Call *c) {
     Value *x = call_tensor(c, A_x), *weight = call_tensor(c, A_weight);
     int64_t count = n->value.i;
     if (count < 1) {
-        diag(c->ctx, DIAG_ARGUMENT_VALUE, n->span, "num_parameters of prelu must be at least 1, not %lld", (long long)count);
+        diag(c->ctx, DIAG_ARGUMENT_VALUE, n->span, "num_parameters of prelu must be at least 1, not %lld",
+             (long long)count);
         return false;
     }
     if (weight && n->given && weight->nelem != (uint64_t)count) {
         Diag *d = diag(c->ctx, DIAG_SHAPE_MISMATCH, call_arg(c, A_weight)->span,
-                       "the weight of prelu has %llu elements, but num_parameters is %lld", (unsigned long long)weight->nelem,
-                       (long long)count);
+                       "the weight of prelu has %llu elements, but num_parameters is %lld",
+                       (unsigned long long)weight->nelem, (long long)count);
         note_value(c->ctx, d, weight);
         return false;
     }
@@ -73,8 +75,9 @@ static bool infer_glu(Typing *t) {
     if (!typing_float(t, x) || !typing_rank(t, x, 1, MAX_RANK, "a tensor with an axis to halve")) return false;
     if (!need_axis(t, A_dim, r.rank, &axis)) return false;
     if (r.dim[axis] % 2 != 0) {
-        Diag *d = diag(t->ctx, DIAG_SHAPE_MISMATCH, typing_span(t, A_dim), "glu halves axis %u of %s, but %llu is odd", axis,
-                       x_text(t, x), (unsigned long long)r.dim[axis]);
+        Diag *d = diag(t->ctx, DIAG_SHAPE_MISMATCH, typing_span(t, A_dim),
+                       "glu halves axis %u of %s, but %llu is odd", axis, x_text(t, x),
+                       (unsigned long long)r.dim[axis]);
         note_value(t->ctx, d, x);
         return false;
     }
@@ -85,7 +88,8 @@ static bool infer_glu(Typing *t) {
 static bool infer_softmax(Typing *t) {
     const Value *x = t->in[0];
     unsigned axis;
-    return typing_float(t, x) && need_axis(t, A_dim, x->type.shape.rank, &axis) && type_push(t, x->type.dtype, &x->type.shape);
+    return typing_float(t, x) && need_axis(t, A_dim, x->type.shape.rank, &axis) &&
+           type_push(t, x->type.dtype, &x->type.shape);
 }
 
 static bool infer_prelu(Typing *t) {
@@ -93,10 +97,13 @@ static bool infer_prelu(Typing *t) {
     uint64_t channels = x->type.shape.rank > 1 ? x->type.shape.dim[1] : 1;
     if (!typing_float(t, x) || !typing_same_dtype(t, x, w)) return false;
     if (w->type.shape.rank > 1 || (w->nelem != 1 && w->nelem != channels)) {
-        Diag *d = diag(t->ctx, DIAG_SHAPE_MISMATCH, typing_span(t, A_num_parameters), "prelu has a weight of %s, but %s has %llu channel%s",
-                       x_text(t, w), x_text(t, x), (unsigned long long)channels, channels == 1 ? "" : "s");
+        Diag *d = diag(t->ctx, DIAG_SHAPE_MISMATCH, typing_span(t, A_num_parameters),
+                       "prelu has a weight of %s, but %s has %llu channel%s", x_text(t, w), x_text(t, x),
+                       (unsigned long long)channels, channels == 1 ? "" : "s");
         note_value(t->ctx, d, x);
-        if (channels > 1) diag_help(t->ctx, d, "channels are axis 1: prelu(%llu), or prelu for one weight in all", (unsigned long long)channels);
+        if (channels > 1)
+            diag_help(t->ctx, d, "channels are axis 1: prelu(%llu), or prelu for one weight in all",
+                      (unsigned long long)channels);
         return false;
     }
     return type_push(t, x->type.dtype, &x->type.shape);
@@ -116,7 +123,8 @@ static bool probability(Typing *t) {
     const Datum *p = need_attr(t, A_p, D_FLOAT);
     if (!p) return false;
     if (p->f >= 0 && p->f <= 1) return true;
-    diag(t->ctx, DIAG_ARGUMENT_VALUE, typing_span(t, A_p), "dropout's p is a probability in the range 0 to 1, not %g", p->f);
+    diag(t->ctx, DIAG_ARGUMENT_VALUE, typing_span(t, A_p), "dropout's p is a probability in the range 0 to 1, not %g",
+         p->f);
     return false;
 }
 
@@ -151,7 +159,8 @@ static bool infer(Typing *t) {
     case OP_SOFTMAX: case OP_LOG_SOFTMAX: return infer_softmax(t);
     case OP_HARDTANH: return limits_ordered(t) && infer_clipped(t);
     case OP_RELU: case OP_RELU6: return infer_clipped(t);
-    case OP_SIGMOID: case OP_TANH: case OP_SOFTSIGN: return type_push(t, is_float ? x->type.dtype : DT_F32, &x->type.shape);
+    case OP_SIGMOID: case OP_TANH: case OP_SOFTSIGN:
+        return type_push(t, is_float ? x->type.dtype : DT_F32, &x->type.shape);
     default: return attrs_usable(t) && typing_float(t, x) && type_push(t, x->type.dtype, &x->type.shape);
     }
 }

@@ -115,8 +115,8 @@ bool need_operands(Typing *t, uint32_t least, uint32_t most) {
     return false;
 }
 
-static const char *const kind_names[] = {"a value", "true or false", "an int", "a float", "a string", "a dtype", "a tuple",
-                                         "a tensor"};
+static const char *const kind_names[] = {"a value",  "true or false", "an int",  "a float",
+                                         "a string", "a dtype",       "a tuple", "a tensor"};
 
 const Datum *need_attr(Typing *t, AttrName name, DatumKind kind) {
     const Datum *d = typing_attr(t, name);
@@ -143,8 +143,9 @@ bool need_ints(Typing *t, AttrName name, Ints *out) {
     *out = (Ints){.n = 0};
     if (!d || datum_ints(d, out)) return true;
     if (d->kind == D_LIST && d->list.n > COUNT_OF(out->v))
-        diag(t->ctx, DIAG_RANK_MISMATCH, typing_span(t, name), "%s of %s has %u numbers, but a tensor has at most %d axes",
-             attr_name(name), own_name(t), d->list.n, MAX_RANK);
+        diag(t->ctx, DIAG_RANK_MISMATCH, typing_span(t, name),
+             "%s of %s has %u numbers, but a tensor has at most %d axes", attr_name(name), own_name(t), d->list.n,
+             MAX_RANK);
     else
         diag(t->ctx, DIAG_ARGUMENT_TYPE, typing_span(t, name), "%s of %s must be an int or a tuple of ints",
              attr_name(name), own_name(t));
@@ -164,7 +165,8 @@ void axis_missing(Typing *t, AttrName name, int64_t dim, unsigned rank) {
     bool fresh = rank > x->type.shape.rank;
     Diag *d = fresh ? diag(t->ctx, DIAG_AXIS_RANGE, typing_span(t, name), "a new axis of %s cannot stand at %lld",
                            x_text(t, x), (long long)dim)
-                    : diag(t->ctx, DIAG_AXIS_RANGE, typing_span(t, name), "%s has no axis %lld", x_text(t, x), (long long)dim);
+                    : diag(t->ctx, DIAG_AXIS_RANGE, typing_span(t, name), "%s has no axis %lld", x_text(t, x),
+                           (long long)dim);
     note_value(t->ctx, d, x);
     diag_help(t->ctx, d, "%s of %s is in the range %d to %d", attr_name(name), own_name(t), -n, n - 1);
 }
@@ -192,8 +194,8 @@ bool need_axes(Typing *t, AttrName name, unsigned rank, unsigned *set) {
             return false;
         }
         if (*set & 1u << dim) {
-            Diag *d = diag(t->ctx, DIAG_ARGUMENT_VALUE, typing_span(t, name), "%s of %s names axis %lld twice", attr_name(name),
-                           own_name(t), (long long)dim);
+            Diag *d = diag(t->ctx, DIAG_ARGUMENT_VALUE, typing_span(t, name), "%s of %s names axis %lld twice",
+                           attr_name(name), own_name(t), (long long)dim);
             note_value(t->ctx, d, t->in[0]);
             return false;
         }
@@ -205,8 +207,8 @@ bool need_axes(Typing *t, AttrName name, unsigned rank, unsigned *set) {
 bool need_integer_index(Typing *t, const Value *index, const char *what) {
     DType dt = index->type.dtype;
     if (dt == DT_I64 || dt == DT_I32) return true;
-    Diag *d = diag(t->ctx, DIAG_DTYPE_MISMATCH, t->span, "%s takes an integer %s (i64 or i32), but it is %s", own_name(t), what,
-                   x_text(t, index));
+    Diag *d = diag(t->ctx, DIAG_DTYPE_MISMATCH, t->span, "%s takes an integer %s (i64 or i32), but it is %s",
+                   own_name(t), what, x_text(t, index));
     note_value(t->ctx, d, index);
     diag_help(t->ctx, d, "convert it: cast(%s, i64)", what);
     return false;

@@ -1,9 +1,9 @@
-/* axes.h - what several families of operators share: a call bound plainly whose attributes are then normalised, attributes
- * that must be there, axes and lists of axes. Private to ops/.
+/* axes.h - what several families of operators share: a call bound plainly whose attributes are then normalised,
+ * attributes that must be there, axes and lists of axes. Private to ops/.
  *
- * Work is divided so that nothing is said twice: bind normalises what is in order (negative axes, -1 among sizes, slices
- * past the end) and leaves everything else as it was written; infer, which printed and imported graphs go through too,
- * refuses what is not in order. */
+ * Work is divided so that nothing is said twice: bind normalises what is in order (negative axes, -1 among sizes,
+ * slices past the end) and leaves everything else as it was written; infer, which printed and imported graphs go
+ * through too, refuses what is not in order. */
 #ifndef NETC_OPS_AXES_H
 #define NETC_OPS_AXES_H
 
@@ -21,8 +21,8 @@ Datum *binding_get(const Binding *, AttrName);            /* NULL if absent */
 void binding_set(Call *, Binding *, AttrName, Datum);     /* replaces, or appends */
 void binding_drop(Binding *, AttrName);
 void binding_axis(Binding *, AttrName, unsigned rank);    /* a negative axis that is in range becomes positive */
-void binding_axes(Call *, Binding *, AttrName, unsigned rank);    /* likewise each axis of a list, when all are in range */
-bool binding_call(Call *, const Binding *);               /* makes the op and the call's result; false after a diagnostic */
+void binding_axes(Call *, Binding *, AttrName, unsigned rank);    /* likewise a list, when all are in range */
+bool binding_call(Call *, const Binding *);               /* the op and the call's result; false after a diagnostic */
 
 typedef struct Ints { uint32_t n; int64_t v[2 * MAX_RANK]; } Ints;
 Datum ints_datum(Call *, const Ints *);
@@ -37,7 +37,7 @@ bool need_axis(Typing *, AttrName, unsigned rank, unsigned *axis);
 bool need_axes(Typing *, AttrName, unsigned rank, unsigned *set); /* a bit per axis; an axis named twice is refused */
 bool need_integer_index(Typing *, const Value *, const char *what);
 
-bool axis_wrap(int64_t *dim, unsigned rank);              /* negative from the end; a scalar counts as rank 1; false if out of range */
+bool axis_wrap(int64_t *dim, unsigned rank);              /* from the end if negative; a scalar has rank 1; false: out of range */
 /* Says that operand 0 has no axis `dim` among `rank` (one more than its own where a new axis is meant). */
 void axis_missing(Typing *, AttrName, int64_t dim, unsigned rank);
 const char *x_text(const Typing *, const Value *);        /* its type */

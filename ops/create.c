@@ -1,5 +1,5 @@
-/* create.c - tensors out of nothing: ranges and constants. They have no operands; a level that folds constants computes them
- * once.
+/* create.c - tensors out of nothing: ranges and constants. They have no operands; a level that folds constants
+ * computes them once.
  *
  * Normalised attributes, dtype always there:
  *   arange start, end, step, dtype (i64 when all three are ints, f32 otherwise); one number is the end
@@ -15,7 +15,8 @@ static void bind_arange(Call *c, Binding *b) {
         binding_set(c, b, A_end, *binding_get(b, A_start));
         binding_set(c, b, A_start, d_int(0));
     }
-    bool ints = binding_get(b, A_start)->kind == D_INT && binding_get(b, A_end)->kind == D_INT && binding_get(b, A_step)->kind == D_INT;
+    bool ints = binding_get(b, A_start)->kind == D_INT && binding_get(b, A_end)->kind == D_INT &&
+                binding_get(b, A_step)->kind == D_INT;
     if (!binding_get(b, A_dtype)) binding_set(c, b, A_dtype, d_dtype(ints ? DT_I64 : DT_F32));
 }
 
@@ -77,7 +78,8 @@ static bool whole(const Datum *d, int64_t *i) {
 }
 
 static bool infer_arange(Typing *t) {
-    const Datum *start = need_number(t, A_start), *end = start ? need_number(t, A_end) : NULL, *step = end ? need_number(t, A_step) : NULL;
+    const Datum *start = need_number(t, A_start), *end = start ? need_number(t, A_end) : NULL,
+                *step = end ? need_number(t, A_step) : NULL;
     const Datum *dtype = step ? need_attr(t, A_dtype, D_DTYPE) : NULL;
     if (!dtype) return false;
     if (dtype->dtype == DT_BOOL) {
@@ -99,8 +101,8 @@ static bool read_sizes(Typing *t, Shape *r) {
     if (!need_ints(t, A_size, &sizes)) return false;
     for (uint32_t i = 0; i < sizes.n; i++) {
         if (sizes.v[i] < 0) {
-            diag(t->ctx, DIAG_ARGUMENT_VALUE, typing_span(t, A_size), "a size of %s is negative: %lld", op_info(t->kind)->name,
-                 (long long)sizes.v[i]);
+            diag(t->ctx, DIAG_ARGUMENT_VALUE, typing_span(t, A_size), "a size of %s is negative: %lld",
+                 op_info(t->kind)->name, (long long)sizes.v[i]);
             return false;
         }
         if (i < MAX_RANK) r->dim[i] = (uint64_t)sizes.v[i];

@@ -1,9 +1,9 @@
-/* elementwise.c - arithmetic, comparisons and choices, element by element with NumPy's broadcasting (rank 0 and size 0
- * included). Operands have one dtype; a number literal takes the tensor's. What comes out is PyTorch's: comparisons and
- * logic give bool, division and the functions of real numbers (exp, sqrt, ...) turn integers into f32, everything else
- * keeps the dtype.
+/* elementwise.c - arithmetic, comparisons and choices, element by element with NumPy's broadcasting (rank 0 and size
+ * 0 included). Operands have one dtype; a number literal takes the tensor's. What comes out is PyTorch's: comparisons
+ * and logic give bool, division and the functions of real numbers (exp, sqrt, ...) turn integers into f32, everything
+ * else keeps the dtype.
  *
- * Normalised form: numbers among the operands of binary operators and of where are scalar constants; attributes are only
+ * Normalised form: numbers among the operands of binary operators and of where are scalar constants. Attributes:
  *   masked_fill value; clamp min, max (either may be absent; numbers of the operand's kind); cast dtype */
 #include "ops/axes.h"
 
@@ -52,8 +52,8 @@ static bool bind(Call *c) {
 
 static bool refuse_bool(Typing *t, const Value *x, const char *better) {
     if (x->type.dtype != DT_BOOL) return true;
-    Diag *d = diag(t->ctx, DIAG_DTYPE_MISMATCH, t->span, "%s is not defined on truth values, but this is %s", op_info(t->kind)->name,
-                   x_text(t, x));
+    Diag *d = diag(t->ctx, DIAG_DTYPE_MISMATCH, t->span, "%s is not defined on truth values, but this is %s",
+                   op_info(t->kind)->name, x_text(t, x));
     note_value(t->ctx, d, x);
     diag_help(t->ctx, d, "%s", better);
     return false;
@@ -61,8 +61,8 @@ static bool refuse_bool(Typing *t, const Value *x, const char *better) {
 
 static bool require_bool(Typing *t, AttrName name, const Value *x) {
     if (x->type.dtype == DT_BOOL) return true;
-    Diag *d = diag(t->ctx, DIAG_DTYPE_MISMATCH, typing_span(t, name), "the %s of %s must be bool, but it is %s", attr_name(name),
-                   op_info(t->kind)->name, x_text(t, x));
+    Diag *d = diag(t->ctx, DIAG_DTYPE_MISMATCH, typing_span(t, name), "the %s of %s must be bool, but it is %s",
+                   attr_name(name), op_info(t->kind)->name, x_text(t, x));
     note_value(t->ctx, d, x);
     diag_help(t->ctx, d, "a comparison gives bool: x > 0, or cast(x, bool)");
     return false;
@@ -77,8 +77,9 @@ static bool number_fits(Typing *t, AttrName name, const Value *x) {
     StrBuf text;
     sb_init(&text, t->ctx->scratch);
     datum_print(&text, d);
-    Diag *e = diag(t->ctx, DIAG_DTYPE_MISMATCH, typing_span(t, name), "%s of %s is %s, which does not fit the elements of %s",
-                   attr_name(name), op_info(t->kind)->name, sb_str(&text), x_text(t, x));
+    Diag *e = diag(t->ctx, DIAG_DTYPE_MISMATCH, typing_span(t, name),
+                   "%s of %s is %s, which does not fit the elements of %s", attr_name(name), op_info(t->kind)->name,
+                   sb_str(&text), x_text(t, x));
     note_value(t->ctx, e, x);
     if (dtype_is_int(dt)) diag_help(t->ctx, e, "write an integer, or cast the tensor first: cast(x, f32)");
     return false;
@@ -87,9 +88,10 @@ static bool number_fits(Typing *t, AttrName name, const Value *x) {
 /* An integer tensor raised to a negative integer leaves the integers. */
 static bool exponent_fits(Typing *t) {
     const Value *x = t->in[0], *e = t->in[1];
-    if (e->role != ROLE_CONST || e->constant.kind != D_INT || e->constant.i >= 0 || !dtype_is_int(x->type.dtype)) return true;
-    Diag *d = diag(t->ctx, DIAG_ARGUMENT_VALUE, typing_span(t, A_exponent), "%s to the power %lld is no integer", x_text(t, x),
-                   (long long)e->constant.i);
+    if (e->role != ROLE_CONST || e->constant.kind != D_INT || e->constant.i >= 0 || !dtype_is_int(x->type.dtype))
+        return true;
+    Diag *d = diag(t->ctx, DIAG_ARGUMENT_VALUE, typing_span(t, A_exponent), "%s to the power %lld is no integer",
+                   x_text(t, x), (long long)e->constant.i);
     note_value(t->ctx, d, x);
     diag_help(t->ctx, d, "cast the tensor first: cast(x, f32)");
     return false;

@@ -1,8 +1,8 @@
-/* index.c - elements chosen by an integer tensor (gather, index_select), one_hot, and triangles of matrices. Index tensors
- * are i64 or i32; their values are known at run time only.
+/* index.c - elements chosen by an integer tensor (gather, index_select), one_hot, and triangles of matrices. Index
+ * tensors are i64 or i32; their values are known at run time only.
  *
- * Normalised attributes: gather, index_select dim (from the front), index is operand 1; one_hot num_classes; tril, triu
- * diagonal. */
+ * Normalised attributes: gather, index_select dim (from the front), index is operand 1; one_hot num_classes; tril,
+ * triu diagonal. */
 #include "ops/axes.h"
 
 typedef unsigned long long ull;
@@ -24,7 +24,8 @@ static bool infer_gather(Typing *t, const Value *x, const Value *index) {
     unsigned axis;
     if (!need_integer_index(t, index, "index") || !need_axis(t, A_dim, x->type.shape.rank, &axis)) return false;
     if (from.rank != at.rank) {
-        Diag *d = diag(t->ctx, DIAG_RANK_MISMATCH, t->span, "gather takes an index of x's rank, but x is %s and the index %s", x_text(t, x),
+        Diag *d = diag(t->ctx, DIAG_RANK_MISMATCH, t->span,
+                       "gather takes an index of x's rank, but x is %s and the index %s", x_text(t, x),
                        x_text(t, index));
         note_value(t->ctx, d, x);
         note_value(t->ctx, d, index);
@@ -33,8 +34,9 @@ static bool infer_gather(Typing *t, const Value *x, const Value *index) {
     }
     for (unsigned i = 0; i < at.rank && index->nelem > 0; i++) {
         if (i == axis || at.dim[i] <= from.dim[i]) continue;
-        Diag *d = diag(t->ctx, DIAG_SHAPE_MISMATCH, t->span, "gather along axis %u: the index %s is larger than x, %s, at axis %u", axis,
-                       x_text(t, index), x_text(t, x), i);
+        Diag *d = diag(t->ctx, DIAG_SHAPE_MISMATCH, t->span,
+                       "gather along axis %u: the index %s is larger than x, %s, at axis %u", axis, x_text(t, index),
+                       x_text(t, x), i);
         note_value(t->ctx, d, x);
         note_value(t->ctx, d, index);
         return false;
@@ -49,8 +51,9 @@ static bool infer_index_select(Typing *t, const Value *x, const Value *index) {
     if (!need_axis(t, A_dim, r.rank, &axis)) return false;
     uint64_t extent = r.rank ? r.dim[axis] : 1;
     if ((r.rank == 0 && index->nelem != 1) || (extent == 0 && index->nelem > 0)) {
-        Diag *d = diag(t->ctx, DIAG_INDEX_RANGE, t->span, "index_select of %llu element%s along axis %u of %s, which has %llu",
-                       (ull)index->nelem, index->nelem == 1 ? "" : "s", axis, x_text(t, x), (ull)extent);
+        Diag *d = diag(t->ctx, DIAG_INDEX_RANGE, t->span,
+                       "index_select of %llu element%s along axis %u of %s, which has %llu", (ull)index->nelem,
+                       index->nelem == 1 ? "" : "s", axis, x_text(t, x), (ull)extent);
         note_value(t->ctx, d, x);
         return false;
     }
@@ -63,14 +66,15 @@ static bool infer_one_hot(Typing *t, const Value *x) {
     int64_t classes;
     if (!need_int(t, A_num_classes, &classes)) return false;
     if (x->type.dtype != DT_I64) {
-        Diag *d = diag(t->ctx, DIAG_DTYPE_MISMATCH, t->span, "one_hot takes class numbers of i64, but this is %s", x_text(t, x));
+        Diag *d = diag(t->ctx, DIAG_DTYPE_MISMATCH, t->span, "one_hot takes class numbers of i64, but this is %s",
+                       x_text(t, x));
         note_value(t->ctx, d, x);
         diag_help(t->ctx, d, "convert them: cast(x, i64)");
         return false;
     }
     if (classes < 1) {
-        diag(t->ctx, DIAG_ARGUMENT_VALUE, typing_span(t, A_num_classes), "num_classes of one_hot must be at least 1, not %lld",
-             (long long)classes);
+        diag(t->ctx, DIAG_ARGUMENT_VALUE, typing_span(t, A_num_classes),
+             "num_classes of one_hot must be at least 1, not %lld", (long long)classes);
         return false;
     }
     if (r.rank < MAX_RANK) r.dim[r.rank] = (uint64_t)classes;

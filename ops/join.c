@@ -1,5 +1,5 @@
-/* join.c - cat along an axis, stack along a new one. Ranks, dtypes and all other axes must agree; as in PyTorch, cat passes
- * over operands of shape [0], whatever the rank of the others.
+/* join.c - cat along an axis, stack along a new one. Ranks, dtypes and all other axes must agree; as in PyTorch, cat
+ * passes over operands of shape [0], whatever the rank of the others.
  *
  * Normalised attribute: dim, counted from the front (of the result, for stack). */
 #include "ops/axes.h"
@@ -32,8 +32,8 @@ static bool operands_there(Typing *t) {
 
 static Diag *mismatch(Typing *t, DiagCode code, uint32_t i, uint32_t first, const char *what) {
     const Value *a = t->in[first], *b = t->in[i];
-    Diag *d = diag(t->ctx, code, typing_span(t, A_tensors), "%s: %s: tensor %u is %s, tensor %u is %s", op_info(t->kind)->name, what, first + 1,
-                   x_text(t, a), i + 1, x_text(t, b));
+    Diag *d = diag(t->ctx, code, typing_span(t, A_tensors), "%s: %s: tensor %u is %s, tensor %u is %s",
+                   op_info(t->kind)->name, what, first + 1, x_text(t, a), i + 1, x_text(t, b));
     note_value(t->ctx, d, a);
     note_value(t->ctx, d, b);
     return d;
@@ -59,8 +59,8 @@ static bool append(Typing *t, uint32_t i, uint32_t first, unsigned axis, Shape *
     for (unsigned k = 0; k < r->rank; k++) {
         if (k == axis || s->dim[k] == r->dim[k]) continue;
         Diag *d = mismatch(t, DIAG_SHAPE_MISMATCH, i, first, "shapes differ beside the axis they are joined at");
-        diag_help(t->ctx, d, "cat joins at axis %u; axis %u must be equal, but is %llu and %llu", axis, k, (unsigned long long)r->dim[k],
-                  (unsigned long long)s->dim[k]);
+        diag_help(t->ctx, d, "cat joins at axis %u; axis %u must be equal, but is %llu and %llu", axis, k,
+                  (unsigned long long)r->dim[k], (unsigned long long)s->dim[k]);
         return false;
     }
     if (add_u64(r->dim[axis], s->dim[axis], &r->dim[axis])) return true;
@@ -74,8 +74,8 @@ static bool infer_cat(Typing *t) {
     unsigned axis;
     for (uint32_t i = 0; i < t->nin; i++) {
         if (t->in[i]->type.shape.rank > 0) continue;
-        Diag *d = diag(t->ctx, DIAG_RANK_MISMATCH, typing_span(t, A_tensors), "cat joins along an axis, but tensor %u is %s and has none",
-                       i + 1, x_text(t, t->in[i]));
+        Diag *d = diag(t->ctx, DIAG_RANK_MISMATCH, typing_span(t, A_tensors),
+                       "cat joins along an axis, but tensor %u is %s and has none", i + 1, x_text(t, t->in[i]));
         note_value(t->ctx, d, t->in[i]);
         diag_help(t->ctx, d, "stack joins scalars along a new axis");
         return false;

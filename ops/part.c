@@ -1,9 +1,11 @@
-/* part.c - parts of one operand along one axis: chunk, split, slice, select, narrow. Python's and PyTorch's rules: slice
- * bounds are clamped, an index is not; chunk rounds the size of a piece up and so may give fewer pieces than asked for.
+/* part.c - parts of one operand along one axis: chunk, split, slice, select, narrow. Python's and PyTorch's rules:
+ * slice bounds are clamped, an index is not; chunk rounds the size of a piece up and so may give fewer pieces than
+ * asked for.
  *
  * Normalised attributes, dim and positions counted from the front:
  *   chunk  chunks, dim; split  split_size: the sizes of all pieces, dim
- *   slice  dim, start, end, step with 0 <= start <= end <= extent, step >= 1; select dim, index; narrow dim, start, length */
+ *   slice  dim, start, end, step with 0 <= start <= end <= extent, step >= 1
+ *   select dim, index; narrow dim, start, length */
 #include "ops/axes.h"
 
 typedef unsigned long long ull;
@@ -58,8 +60,8 @@ static bool bind(Call *c) {
 
 static bool too_many(Typing *t, uint64_t n) {
     if (n <= t->ctx->max_ops) return false;
-    diag(t->ctx, DIAG_UNROLL_LIMIT, t->span, "%s would make %llu pieces, more than the limit of %llu operators", op_info(t->kind)->name, (ull)n,
-         (ull)t->ctx->max_ops);
+    diag(t->ctx, DIAG_UNROLL_LIMIT, t->span, "%s would make %llu pieces, more than the limit of %llu operators",
+         op_info(t->kind)->name, (ull)n, (ull)t->ctx->max_ops);
     return true;
 }
 
@@ -72,8 +74,8 @@ static bool push_part(Typing *t, unsigned axis, uint64_t extent) {
 
 static bool out_of_axis(Typing *t, DiagCode code, AttrName name, unsigned axis, const char *text) {
     const Value *x = t->in[0];
-    Diag *d = diag(t->ctx, code, typing_span(t, name), "%s, but axis %u of %s has %llu element%s", text, axis, x_text(t, x),
-                   (ull)x->type.shape.dim[axis], x->type.shape.dim[axis] == 1 ? "" : "s");
+    Diag *d = diag(t->ctx, code, typing_span(t, name), "%s, but axis %u of %s has %llu element%s", text, axis,
+                   x_text(t, x), (ull)x->type.shape.dim[axis], x->type.shape.dim[axis] == 1 ? "" : "s");
     note_value(t->ctx, d, x);
     return false;
 }
@@ -95,7 +97,8 @@ static bool infer_chunk(Typing *t, unsigned axis, uint64_t extent) {
 }
 
 static bool split_size_refused(Typing *t, int64_t size) {
-    Diag *d = diag(t->ctx, DIAG_ARGUMENT_VALUE, typing_span(t, A_split_size), "split cannot make pieces of size %lld", (long long)size);
+    Diag *d = diag(t->ctx, DIAG_ARGUMENT_VALUE, typing_span(t, A_split_size), "split cannot make pieces of size %lld",
+                   (long long)size);
     note_value(t->ctx, d, t->in[0]);
     return false;
 }
@@ -103,7 +106,9 @@ static bool split_size_refused(Typing *t, int64_t size) {
 static bool sizes_are_ints(Typing *t, const Datum *sizes) {
     bool ok = sizes->kind == D_LIST;
     for (uint32_t i = 0; ok && i < sizes->list.n; i++) ok = sizes->list.p[i].kind == D_INT;
-    if (!ok) diag(t->ctx, DIAG_ARGUMENT_TYPE, typing_span(t, A_split_size), "split_size must be an int or a tuple of ints");
+    if (!ok)
+        diag(t->ctx, DIAG_ARGUMENT_TYPE, typing_span(t, A_split_size),
+             "split_size must be an int or a tuple of ints");
     return ok;
 }
 
@@ -131,7 +136,8 @@ static bool infer_slice(Typing *t, unsigned axis, uint64_t extent) {
     int64_t start, end, step;
     if (!need_int(t, A_start, &start) || !need_int(t, A_end, &end) || !need_int(t, A_step, &step)) return false;
     if (step < 1) {
-        Diag *d = diag(t->ctx, DIAG_ARGUMENT_VALUE, typing_span(t, A_step), "the step of a slice must be positive, not %lld", (long long)step);
+        Diag *d = diag(t->ctx, DIAG_ARGUMENT_VALUE, typing_span(t, A_step),
+                       "the step of a slice must be positive, not %lld", (long long)step);
         diag_help(t->ctx, d, "flip(x, dims=%u) reverses an axis", axis);
         return false;
     }
@@ -148,7 +154,8 @@ static bool infer_select(Typing *t, unsigned axis, uint64_t extent) {
     int64_t index;
     if (!need_int(t, A_index, &index)) return false;
     if (index < 0 || (uint64_t)index >= extent)
-        return out_of_axis(t, DIAG_INDEX_RANGE, A_index, axis, arena_printf(t->ctx->scratch, "index %lld is asked for", (long long)index));
+        return out_of_axis(t, DIAG_INDEX_RANGE, A_index, axis,
+                           arena_printf(t->ctx->scratch, "index %lld is asked for", (long long)index));
     for (unsigned i = 0; i < x->type.shape.rank; i++)
         if (i != axis) r.dim[r.rank++] = x->type.shape.dim[i];
     return type_push(t, x->type.dtype, &r);
@@ -158,12 +165,14 @@ static bool infer_narrow(Typing *t, unsigned axis, uint64_t extent) {
     int64_t start, length;
     if (!need_int(t, A_start, &start) || !need_int(t, A_length, &length)) return false;
     if (length < 0) {
-        diag(t->ctx, DIAG_ARGUMENT_VALUE, typing_span(t, A_length), "the length of narrow cannot be negative: %lld", (long long)length);
+        diag(t->ctx, DIAG_ARGUMENT_VALUE, typing_span(t, A_length), "the length of narrow cannot be negative: %lld",
+             (long long)length);
         return false;
     }
     if (start < 0 || (uint64_t)start > extent || (uint64_t)length > extent - (uint64_t)start)
-        return out_of_axis(t, DIAG_INDEX_RANGE, A_start, axis,
-                           arena_printf(t->ctx->scratch, "narrow takes %lld from %lld", (long long)length, (long long)start));
+        return out_of_axis(
+            t, DIAG_INDEX_RANGE, A_start, axis,
+            arena_printf(t->ctx->scratch, "narrow takes %lld from %lld", (long long)length, (long long)start));
     return push_part(t, axis, (uint64_t)length);
 }
 
@@ -171,7 +180,9 @@ static bool infer(Typing *t) {
     if (!need_operands(t, 1, 1)) return false;
     const Shape *s = &t->in[0]->type.shape;
     unsigned axis;
-    if (!typing_rank(t, t->in[0], 1, MAX_RANK, "a tensor with an axis to cut") || !need_axis(t, A_dim, s->rank, &axis)) return false;
+    if (!typing_rank(t, t->in[0], 1, MAX_RANK, "a tensor with an axis to cut") ||
+        !need_axis(t, A_dim, s->rank, &axis))
+        return false;
     switch (t->kind) {
     case OP_CHUNK: return infer_chunk(t, axis, s->dim[axis]);
     case OP_SPLIT: return infer_split(t, axis, s->dim[axis]);

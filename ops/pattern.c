@@ -1,7 +1,7 @@
 /* pattern.c - the little language of rearrange, einops' notation:
  *   pattern = side "->" side ;   side = { axis | "1" | "..." | "(" { axis | "1" | "..." } ")" } ;   axis = a name
- * One pass over the text, a caret inside the string for every mistake: when the argument is a plain literal, a byte of the
- * pattern is a byte of the source. At most MAX_ITEMS names a side. */
+ * One pass over the text, a caret inside the string for every mistake: when the argument is a plain literal, a byte
+ * of the pattern is a byte of the source. At most MAX_ITEMS names a side. */
 #include "ops/pattern.h"
 
 #include <string.h>
@@ -46,7 +46,8 @@ static bool fail(const Reader *r, uint32_t end, const char *text) {
 
 static bool add_item(Reader *r, ItemKind kind, const char *name, uint32_t end) {
     Side *s = r->side;
-    if (s->nitems == MAX_ITEMS || (!r->open && s->ngroups == MAX_ITEMS)) return fail(r, end, "the pattern has too many axes");
+    if (s->nitems == MAX_ITEMS || (!r->open && s->ngroups == MAX_ITEMS))
+        return fail(r, end, "the pattern has too many axes");
     if (!r->open) s->group[s->ngroups++] = (Group){r->pos, end, false, kind == ITEM_REST};
     s->item[s->nitems++] = (Item){kind, name, s->ngroups - 1, r->pos, end};
     r->pos = end;
@@ -61,7 +62,8 @@ static bool read_name(Reader *r) {
     const char *name = intern_n(ctx->names, text + r->pos, end - r->pos);
     for (unsigned i = 0; i < r->side->nitems; i++)
         if (r->side->item[i].name == name)
-            return fail(r, end, arena_printf(ctx->scratch, "the axis '%s' stands twice on the %s side", name, r->which));
+            return fail(r, end,
+                        arena_printf(ctx->scratch, "the axis '%s' stands twice on the %s side", name, r->which));
     return add_item(r, ITEM_AXIS, name, end);
 }
 
@@ -76,7 +78,8 @@ static bool read_number(Reader *r) {
 
 static bool read_rest(Reader *r) {
     if (r->side->rest >= 0) return fail(r, r->pos + 3, "a side has one ellipsis at most");
-    if (r->open && strcmp(r->which, "left") == 0) return fail(r, r->pos + 3, "on the left side the ellipsis cannot stand in parentheses");
+    if (r->open && strcmp(r->which, "left") == 0)
+        return fail(r, r->pos + 3, "on the left side the ellipsis cannot stand in parentheses");
     r->side->rest = (int)r->side->nitems;
     return add_item(r, ITEM_REST, NULL, r->pos + 3);
 }

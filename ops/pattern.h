@@ -13,7 +13,7 @@ typedef struct Item {
     unsigned group;
     uint32_t beg, end;                                    /* bytes of the pattern */
 } Item;
-typedef struct Group { uint32_t beg, end; bool paren, rest; } Group;              /* rest: a bare "...", any number of axes */
+typedef struct Group { uint32_t beg, end; bool paren, rest; } Group;      /* rest: a bare "...", any number of axes */
 typedef struct Side {
     Item item[MAX_ITEMS];
     Group group[MAX_ITEMS];                               /* one per axis of the tensor; "()" has no items */
@@ -25,7 +25,7 @@ typedef struct Pattern {
     Call *call;
     const char *text;
     Span span;                                            /* of the argument */
-    uint32_t base;                                        /* where the text begins in the source; 0: the argument is no plain literal */
+    uint32_t base;                                        /* where the text begins in the source; 0: no plain literal */
     Side left, right;
 } Pattern;
 

@@ -1,8 +1,10 @@
-/* rearrange.c - rearrange(x, "b (h w) c -> b c h w", h=4): a composite that becomes a reshape into the elementary axes, a
- * permutation of them and a reshape into the wanted ones; steps that change nothing are left away, but one op remains.
+/* rearrange.c - rearrange(x, "b (h w) c -> b c h w", h=4): a composite that becomes a reshape into the elementary
+ * axes, a permutation of them and a reshape into the wanted ones; steps that change nothing are left away, but one op
+ * remains.
  *
- * A name on the left takes its size from its axis; of the names in one pair of parentheses all but one need a size, from
- * the keyword arguments of the call. Both sides must have the same names. The pattern's text is read in pattern.c. */
+ * A name on the left takes its size from its axis; of the names in one pair of parentheses all but one need a size,
+ * from the keyword arguments of the call. Both sides must have the same names. The pattern's text is read in
+ * pattern.c. */
 #include "ops/axes.h"
 #include "ops/pattern.h"
 
@@ -55,8 +57,9 @@ static bool rank_fits(Rearrangement *w) {
         return true;
     }
     uint32_t end = s->ngroups ? s->group[s->ngroups - 1].end : 0, beg = s->ngroups ? s->group[0].beg : 0;
-    Diag *d = pattern_diag(&w->p, beg, end, SAY(w, "the left side has %u ax%s, but %s has rank %u", named, named == 1 ? "is" : "es",
-                                                type_text(w->p.call->ctx->scratch, &w->x->type), rank));
+    Diag *d = pattern_diag(&w->p, beg, end,
+                           SAY(w, "the left side has %u ax%s, but %s has rank %u", named, named == 1 ? "is" : "es",
+                               type_text(w->p.call->ctx->scratch, &w->x->type), rank));
     note_value(w->p.call->ctx, d, w->x);
     return false;
 }
@@ -87,7 +90,8 @@ static bool same_names(Rearrangement *w) {
     }
     for (unsigned i = 0; i < w->n; i++) {
         if (!w->elem[i].name || w->elem[i].used) continue;
-        Diag *d = item_diag(w, w->elem[i].item, SAY(w, "the axis '%s' has no place on the right side", w->elem[i].name));
+        Diag *d = item_diag(w, w->elem[i].item,
+                            SAY(w, "the axis '%s' has no place on the right side", w->elem[i].name));
         diag_help(w->p.call->ctx, d, "rearrange keeps every element; mean, sum and amax reduce an axis");
         return false;
     }
@@ -104,12 +108,14 @@ static bool take_sizes(Rearrangement *w) {
     for (uint32_t i = 0; i < c->nextra; i++) {
         Elem *e = elem_named(w, c->extra_names[i]);
         if (!e) {
-            Diag *d = diag(c->ctx, DIAG_UNKNOWN_ARGUMENT, c->extra_spans[i], "'%s' is no axis of the pattern", c->extra_names[i]);
+            Diag *d = diag(c->ctx, DIAG_UNKNOWN_ARGUMENT, c->extra_spans[i], "'%s' is no axis of the pattern",
+                           c->extra_names[i]);
             suggest_axis(w, d, c->extra_names[i]);
             return false;
         }
         if (c->extra_values[i] < 0) {
-            diag(c->ctx, DIAG_ARGUMENT_VALUE, c->extra_spans[i], "the size of an axis cannot be negative: %lld", (long long)c->extra_values[i]);
+            diag(c->ctx, DIAG_ARGUMENT_VALUE, c->extra_spans[i], "the size of an axis cannot be negative: %lld",
+                 (long long)c->extra_values[i]);
             return false;
         }
         e->size = (uint64_t)c->extra_values[i];
@@ -136,18 +142,24 @@ static bool solve_group(Rearrangement *w, unsigned group, unsigned axis) {
             if (!mul_u64(known, e->size, &known)) known = UINT64_MAX;
         } else if (open) {
             Diag *d = item_diag(w, e->item, SAY(w, "the sizes of '%s' and '%s' are both open", open->name, e->name));
-            diag_help(w->p.call->ctx, d, "axis %u has %llu elements; give one of the sizes, for example %s=2", axis, (ull)extent, e->name);
+            diag_help(w->p.call->ctx, d, "axis %u has %llu elements; give one of the sizes, for example %s=2", axis,
+                      (ull)extent, e->name);
             return false;
         } else {
             open = e;
         }
     }
     if (!open && known != extent)
-        return group_fails(w, group, SAY(w, "axis %u has %llu elements, but the pattern makes it %llu", axis, (ull)extent, (ull)known));
+        return group_fails(
+            w, group,
+            SAY(w, "axis %u has %llu elements, but the pattern makes it %llu", axis, (ull)extent, (ull)known));
     if (open && known == 0)
-        return group_fails(w, group, SAY(w, "axis %u of %llu elements leaves the size of '%s' open", axis, (ull)extent, open->name));
+        return group_fails(
+            w, group, SAY(w, "axis %u of %llu elements leaves the size of '%s' open", axis, (ull)extent, open->name));
     if (open && extent % known != 0)
-        return group_fails(w, group, SAY(w, "axis %u has %llu elements, which is no multiple of %llu", axis, (ull)extent, (ull)known));
+        return group_fails(
+            w, group,
+            SAY(w, "axis %u has %llu elements, which is no multiple of %llu", axis, (ull)extent, (ull)known));
     if (open) {
         open->size = extent / known;
         open->known = true;
@@ -248,7 +260,8 @@ static bool bind(Call *c) {
 
 /* A composite never stands in a graph; printed IR that has one is refused. */
 static bool infer(Typing *t) {
-    diag(t->ctx, DIAG_UNSUPPORTED, t->span, "%s is made of other operators and never stands in a graph", op_info(t->kind)->name);
+    diag(t->ctx, DIAG_UNSUPPORTED, t->span, "%s is made of other operators and never stands in a graph",
+         op_info(t->kind)->name);
     return false;
 }
 

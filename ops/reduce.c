@@ -1,10 +1,10 @@
-/* reduce.c - reductions over axes, and orders along one axis. PyTorch's rules: sum, prod and cumsum of integers and bools
- * are i64, mean and var take floats only, argmax and argmin give i64, extremes of nothing are refused, and a scalar may be
- * addressed as if it had one axis.
+/* reduce.c - reductions over axes, and orders along one axis. PyTorch's rules: sum, prod and cumsum of integers and
+ * bools are i64, mean and var take floats only, argmax and argmin give i64, extremes of nothing are refused, and a
+ * scalar may be addressed as if it had one axis.
  *
  * Normalised attributes:
- *   sum, mean, var, amax, amin   dim: the reduced axes, counted from the front, ascending, all of them where none were
- *                                given; keepdim; var correction
+ *   sum, mean, var, amax, amin   dim: the reduced axes, from the front, ascending, all of them where none were given;
+ *                                keepdim; var correction
  *   prod, argmax, argmin         dim: one axis from the front, absent for all; keepdim
  *   cumsum, topk, sort           dim: from the front; topk k, largest, sorted; sort descending, stable */
 #include "ops/axes.h"
@@ -13,7 +13,7 @@ static bool takes_list(OpKind kind) {
     return kind == OP_SUM || kind == OP_MEAN || kind == OP_VAR || kind == OP_AMAX || kind == OP_AMIN;
 }
 
-/* Ascending, and all axes for none; a list that is not in order (an axis twice, out of range) stays for infer to refuse. */
+/* Ascending, and all axes for none; a list that will not do (an axis twice, out of range) stays for infer to refuse. */
 static void normalise_axes(Call *c, Binding *b, unsigned rank) {
     Ints given = {0}, sorted = {0};
     Datum *d = binding_get(b, A_dim);
@@ -42,8 +42,8 @@ static bool bind(Call *c) {
 static bool refuse_bool(Typing *t) {
     const Value *x = t->in[0];
     if (x->type.dtype != DT_BOOL) return true;
-    Diag *d = diag(t->ctx, DIAG_DTYPE_MISMATCH, t->span, "%s is not defined on truth values, but this is %s", op_info(t->kind)->name,
-                   x_text(t, x));
+    Diag *d = diag(t->ctx, DIAG_DTYPE_MISMATCH, t->span, "%s is not defined on truth values, but this is %s",
+                   op_info(t->kind)->name, x_text(t, x));
     note_value(t->ctx, d, x);
     diag_help(t->ctx, d, "cast it to a number first: |> cast(i64)");
     return false;
@@ -54,8 +54,8 @@ static bool has_elements(Typing *t, unsigned set) {
     const Value *x = t->in[0];
     for (unsigned i = 0; i < x->type.shape.rank; i++) {
         if (!(set & 1u << i) || x->type.shape.dim[i] != 0) continue;
-        Diag *d = diag(t->ctx, DIAG_SHAPE_MISMATCH, t->span, "%s has no value over axis %u of %s, which is empty", op_info(t->kind)->name,
-                       i, x_text(t, x));
+        Diag *d = diag(t->ctx, DIAG_SHAPE_MISMATCH, t->span, "%s has no value over axis %u of %s, which is empty",
+                       op_info(t->kind)->name, i, x_text(t, x));
         note_value(t->ctx, d, x);
         return false;
     }
@@ -132,8 +132,9 @@ static bool infer_topk(Typing *t) {
     if (!refuse_bool(t) || !need_axis(t, A_dim, r.rank, &axis) || !need_int(t, A_k, &k)) return false;
     uint64_t extent = r.rank ? r.dim[axis] : 1;
     if (k < 0 || (uint64_t)k > extent) {
-        Diag *d = diag(t->ctx, DIAG_INDEX_RANGE, typing_span(t, A_k), "topk of k = %lld, but axis %u of %s has %llu element%s", (long long)k,
-                       axis, x_text(t, x), (unsigned long long)extent, extent == 1 ? "" : "s");
+        Diag *d = diag(t->ctx, DIAG_INDEX_RANGE, typing_span(t, A_k),
+                       "topk of k = %lld, but axis %u of %s has %llu element%s", (long long)k, axis, x_text(t, x),
+                       (unsigned long long)extent, extent == 1 ? "" : "s");
         note_value(t->ctx, d, x);
         return false;
     }

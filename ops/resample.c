@@ -1,12 +1,12 @@
 /* resample.c - elements moved, repeated, added at the borders or interpolated: pad, tile, flip, roll, interpolate.
  *
  * Normalised attributes:
- *   pad    pad: PyTorch's flat tuple (last axis first, begin and end of each; negative crops), mode, value (constant only)
+ *   pad    pad: PyTorch's flat tuple (last axis first, begin and end of each; negative crops); mode; value (constant)
  *   tile   reps: one per axis of the result
  *   flip   dims: from the front
  *   roll   dims (from the front, absent: the tensor rolls as if flat), shifts: of each, reduced to 0 .. extent - 1
- *   interpolate  size: of every spatial axis; mode; align_corners (linear, bilinear, bicubic, trilinear only); scale_factor:
- *                floats, only where they change the sampled places, that is when they are not exactly out / in */
+ *   interpolate  size: of every spatial axis; mode; align_corners (linear, bilinear, bicubic, trilinear only);
+ *                scale_factor: floats, only where they change the sampled places, when not exactly out / in */
 #include "ops/axes.h"
 
 #include <math.h>
@@ -64,20 +64,27 @@ static bool pad_fails(Typing *t, DiagCode code, const char *why) {
 static bool border_fits(Typing *t, const char *mode, unsigned axis, uint64_t n, int64_t before, int64_t after) {
     int64_t most = before > after ? before : after;
     if (strcmp(mode, "reflect") == 0 && most > 0 && (uint64_t)most >= n)
-        return pad_fails(t, DIAG_SHAPE_MISMATCH, SAY(t, "reflect needs more than %lld elements at axis %u, which has %llu", (long long)most, axis, (ull)n));
+        return pad_fails(t, DIAG_SHAPE_MISMATCH,
+                         SAY(t, "reflect needs more than %lld elements at axis %u, which has %llu", (long long)most,
+                             axis, (ull)n));
     if (strcmp(mode, "circular") == 0 && most > 0 && (uint64_t)most > n)
-        return pad_fails(t, DIAG_SHAPE_MISMATCH, SAY(t, "circular needs at least %lld elements at axis %u, which has %llu", (long long)most, axis, (ull)n));
+        return pad_fails(t, DIAG_SHAPE_MISMATCH,
+                         SAY(t, "circular needs at least %lld elements at axis %u, which has %llu", (long long)most,
+                             axis, (ull)n));
     if (strcmp(mode, "constant") != 0 && n == 0)
-        return pad_fails(t, DIAG_SHAPE_MISMATCH, SAY(t, "%s has nothing to copy at axis %u, which is empty", mode, axis));
+        return pad_fails(t, DIAG_SHAPE_MISMATCH,
+                         SAY(t, "%s has nothing to copy at axis %u, which is empty", mode, axis));
     return true;
 }
 
 static bool pad_axis(Typing *t, const char *mode, unsigned axis, int64_t before, int64_t after, uint64_t *n) {
     int64_t r;
     if (!border_fits(t, mode, axis, *n, before, after)) return false;
-    if (!add_i64((int64_t)*n, before, &r) || !add_i64(r, after, &r)) return pad_fails(t, DIAG_TOO_LARGE, "the result is larger than 2^63 - 1");
+    if (!add_i64((int64_t)*n, before, &r) || !add_i64(r, after, &r))
+        return pad_fails(t, DIAG_TOO_LARGE, "the result is larger than 2^63 - 1");
     if (r < 0 || (r == 0 && strcmp(mode, "constant") != 0))
-        return pad_fails(t, DIAG_SHAPE_MISMATCH, SAY(t, "axis %u of %llu elements would keep %lld", axis, (ull)*n, (long long)r));
+        return pad_fails(t, DIAG_SHAPE_MISMATCH,
+                         SAY(t, "axis %u of %llu elements would keep %lld", axis, (ull)*n, (long long)r));
     *n = (uint64_t)r;
     return true;
 }
@@ -99,12 +106,16 @@ static bool pad_value_fits(Typing *t, const char *mode) {
     const Value *x = t->in[0];
     bool constant = strcmp(mode, "constant") == 0;
     if (v && !constant) {
-        diag(t->ctx, DIAG_ARGUMENT_VALUE, typing_span(t, A_value), "pad takes a value in the mode constant only, not in %s", mode);
+        diag(t->ctx, DIAG_ARGUMENT_VALUE, typing_span(t, A_value),
+             "pad takes a value in the mode constant only, not in %s", mode);
         return false;
     }
-    if (!constant || (v && (v->kind == D_INT || v->kind == D_BOOL || (v->kind == D_FLOAT && dtype_is_float(x->type.dtype))))) return true;
+    if (!constant ||
+        (v && (v->kind == D_INT || v->kind == D_BOOL || (v->kind == D_FLOAT && dtype_is_float(x->type.dtype)))))
+        return true;
     if (!v) return need_attr(t, A_value, D_FLOAT) != NULL;
-    Diag *d = diag(t->ctx, DIAG_DTYPE_MISMATCH, typing_span(t, A_value), "the value of pad does not fit the elements of %s", x_text(t, x));
+    Diag *d = diag(t->ctx, DIAG_DTYPE_MISMATCH, typing_span(t, A_value),
+                   "the value of pad does not fit the elements of %s", x_text(t, x));
     note_value(t->ctx, d, x);
     diag_help(t->ctx, d, "write an integer, or cast the tensor first: cast(x, f32)");
     return false;
@@ -113,11 +124,16 @@ static bool pad_value_fits(Typing *t, const char *mode) {
 /* Modes that read the border know images only: 1 to 3 padded axes behind a channel axis and maybe a batch axis. */
 static bool pad_rank_fits(Typing *t, const char *mode, const Ints *pad) {
     unsigned rank = t->in[0]->type.shape.rank, axes = pad->n / 2;
-    if (pad->n % 2 != 0) return pad_fails(t, DIAG_ARGUMENT_VALUE, SAY(t, "%u numbers are no pairs of begin and end", pad->n));
-    if (axes > rank) return pad_fails(t, DIAG_RANK_MISMATCH, SAY(t, "%u numbers pad %u axes, but it has rank %u", pad->n, axes, rank));
-    if (strcmp(mode, "constant") == 0 || (axes >= 1 && axes <= 3 && (rank == axes + 1 || rank == axes + 2))) return true;
-    return pad_fails(t, DIAG_RANK_MISMATCH,
-                     SAY(t, "%s pads the last 1, 2 or 3 axes of [C, ...] or [N, C, ...], not %u of %u", mode, axes, rank));
+    if (pad->n % 2 != 0)
+        return pad_fails(t, DIAG_ARGUMENT_VALUE, SAY(t, "%u numbers are no pairs of begin and end", pad->n));
+    if (axes > rank)
+        return pad_fails(t, DIAG_RANK_MISMATCH,
+                         SAY(t, "%u numbers pad %u axes, but it has rank %u", pad->n, axes, rank));
+    if (strcmp(mode, "constant") == 0 || (axes >= 1 && axes <= 3 && (rank == axes + 1 || rank == axes + 2)))
+        return true;
+    return pad_fails(
+        t, DIAG_RANK_MISMATCH,
+        SAY(t, "%s pads the last 1, 2 or 3 axes of [C, ...] or [N, C, ...], not %u of %u", mode, axes, rank));
 }
 
 static bool infer_pad(Typing *t, const Value *x) {
@@ -125,7 +141,9 @@ static bool infer_pad(Typing *t, const Value *x) {
     Ints pad;
     Shape r = x->type.shape;
     if (!typing_attr(t, A_pad)) return need_attr(t, A_pad, D_LIST) != NULL;
-    if (!pad_mode(t, &mode) || !need_ints(t, A_pad, &pad) || !pad_rank_fits(t, mode, &pad) || !pad_value_fits(t, mode)) return false;
+    if (!pad_mode(t, &mode) || !need_ints(t, A_pad, &pad) || !pad_rank_fits(t, mode, &pad) ||
+        !pad_value_fits(t, mode))
+        return false;
     for (uint32_t i = 0; i < pad.n / 2; i++) {
         unsigned axis = r.rank - 1u - i;
         if (!pad_axis(t, mode, axis, pad.v[2 * i], pad.v[2 * i + 1], &r.dim[axis])) return false;
@@ -147,7 +165,8 @@ static bool infer_tile(Typing *t, const Value *x) {
         int64_t rep = i + reps.n < rank ? 1 : reps.v[i + reps.n - rank];
         uint64_t extent = i + s->rank < rank ? 1 : s->dim[i + s->rank - rank];
         if (rep < 0) {
-            diag(t->ctx, DIAG_ARGUMENT_VALUE, typing_span(t, A_reps), "tile cannot repeat an axis %lld times", (long long)rep);
+            diag(t->ctx, DIAG_ARGUMENT_VALUE, typing_span(t, A_reps), "tile cannot repeat an axis %lld times",
+                 (long long)rep);
             return false;
         }
         if (!mul_u64(extent, (uint64_t)rep, &r.dim[i])) r.dim[i] = UINT64_MAX;
@@ -171,18 +190,23 @@ static bool infer_roll(Typing *t, const Value *x) {
         return false;
     }
     if (shifts.n == (dims.n ? dims.n : 1)) return type_push(t, x->type.dtype, &x->type.shape);
-    Diag *d = diag(t->ctx, DIAG_ARGUMENT_VALUE, typing_span(t, A_shifts), "roll has %u shift%s for %u ax%s", shifts.n, shifts.n == 1 ? "" : "s",
-                   dims.n, dims.n == 1 ? "is" : "es");
+    Diag *d = diag(t->ctx, DIAG_ARGUMENT_VALUE, typing_span(t, A_shifts), "roll has %u shift%s for %u ax%s", shifts.n,
+                   shifts.n == 1 ? "" : "s", dims.n, dims.n == 1 ? "is" : "es");
     if (dims.n == 0) diag_help(t->ctx, d, "name the axes: roll(x, shifts=(1, 2), dims=(0, 1))");
     return false;
 }
 
 /* ---- interpolate ---- */
 
-typedef struct Mode { const char *name; unsigned lo, hi; bool corners, scaled; } Mode;     /* ranks; align_corners; scale_factor matters */
-static const Mode modes[] = {
-    {"nearest", 3, 5, false, true}, {"nearest-exact", 3, 5, false, true}, {"area", 3, 5, false, false}, {"linear", 3, 3, true, true},
-    {"bilinear", 4, 4, true, true}, {"bicubic", 4, 4, true, true}, {"trilinear", 5, 5, true, true}};
+typedef struct Mode {
+    const char *name;
+    unsigned lo, hi;                                      /* ranks */
+    bool corners, scaled;                                 /* has align_corners; scale_factor changes the sampled places */
+} Mode;
+static const Mode modes[] = {{"nearest", 3, 5, false, true}, {"nearest-exact", 3, 5, false, true},
+                             {"area", 3, 5, false, false},   {"linear", 3, 3, true, true},
+                             {"bilinear", 4, 4, true, true}, {"bicubic", 4, 4, true, true},
+                             {"trilinear", 5, 5, true, true}};
 
 static const Mode *mode_named(const char *name) {
     for (size_t i = 0; i < COUNT_OF(modes); i++)
@@ -208,24 +232,30 @@ static bool bind_sizes(Call *c, Binding *b, const Shape *x, const Mode *mode, bo
     const Datum *size = binding_get(b, A_size), *scale = binding_get(b, A_scale_factor);
     uint32_t n = x->rank - 2u;
     if ((size != NULL) == (scale != NULL))
-        return bind_refused(c, A_size, size ? "size and scale_factor are both given" : "neither size nor scale_factor is given");
+        return bind_refused(c, A_size,
+                            size ? "size and scale_factor are both given" : "neither size nor scale_factor is given");
     const Datum *d = size ? size : scale;
     AttrName name = size ? A_size : A_scale_factor;
     if (d->kind == D_LIST && d->list.n != n)
-        return bind_refused(c, name, arena_printf(c->ctx->scratch, "%s has %u numbers, but %u axes are spatial", attr_name(name), d->list.n, n));
+        return bind_refused(c, name,
+                            arena_printf(c->ctx->scratch, "%s has %u numbers, but %u axes are spatial",
+                                         attr_name(name), d->list.n, n));
     Ints out = {.n = n};
     Datum scales[3];
     bool exact = true;
     for (uint32_t i = 0; i < n; i++) {
         const Datum *v = d->kind == D_LIST ? &d->list.p[i] : d;
         if (size ? v->kind != D_INT : !is_number(v))
-            return bind_refused(c, name, size ? "size must be an int or a tuple of ints" : "scale_factor must be a number or a tuple of numbers");
+            return bind_refused(c, name,
+                                size ? "size must be an int or a tuple of ints"
+                                     : "scale_factor must be a number or a tuple of numbers");
         if (size) {
             out.v[i] = v->i;
             continue;
         }
         double s = number_of(v);
-        if (!(s > 0) || !scaled_size(x->dim[i + 2], s, &out.v[i])) return bind_refused(c, name, "a scale_factor must be positive and finite");
+        if (!(s > 0) || !scaled_size(x->dim[i + 2], s, &out.v[i]))
+            return bind_refused(c, name, "a scale_factor must be positive and finite");
         scales[i] = d_float(s);
         exact = exact && (double)out.v[i] == (double)x->dim[i + 2] * s;
     }
@@ -258,7 +288,8 @@ static bool mode_fits(Typing *t, const Value *x, const Mode **mode) {
         return false;
     }
     if (typing_attr(t, A_align_corners) && !(*mode)->corners) {
-        Diag *e = diag(t->ctx, DIAG_ARGUMENT_VALUE, typing_span(t, A_align_corners), "mode %s of interpolate has no align_corners", d->s);
+        Diag *e = diag(t->ctx, DIAG_ARGUMENT_VALUE, typing_span(t, A_align_corners),
+                       "mode %s of interpolate has no align_corners", d->s);
         diag_help(t->ctx, e, "linear, bilinear, bicubic and trilinear have it");
         return false;
     }
@@ -282,7 +313,8 @@ static bool infer_interpolate(Typing *t, const Value *x) {
     for (unsigned i = 0; i < r.rank - 2u; i++) {
         int64_t out = i < size.n ? size.v[i] : 0;
         if (out < 1 || size.n != r.rank - 2u || r.dim[i + 2] == 0) {
-            Diag *d = diag(t->ctx, DIAG_SHAPE_MISMATCH, t->span, "interpolate cannot make %lld element%s of axis %u of %s", (long long)out,
+            Diag *d = diag(t->ctx, DIAG_SHAPE_MISMATCH, t->span,
+                           "interpolate cannot make %lld element%s of axis %u of %s", (long long)out,
                            out == 1 ? "" : "s", i + 2, x_text(t, x));
             note_value(t->ctx, d, x);
             return false;

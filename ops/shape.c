@@ -1,6 +1,6 @@
-/* shape.c - the same elements under another shape or in another order of axes. Sizes of 0 and rank 0 are shapes like any
- * other; PyTorch's rules, also for what it refuses: `view` only where no element moves (strides.c), one -1 among sizes and
- * none that is ambiguous.
+/* shape.c - the same elements under another shape or in another order of axes. Sizes of 0 and rank 0 are shapes like
+ * any other; PyTorch's rules, also for what it refuses: `view` only where no element moves (strides.c), one -1 among
+ * sizes and none that is ambiguous.
  *
  * Normalised attributes, sizes resolved and axes counted from the front:
  *   view, reshape  shape; expand sizes (of the result); unflatten dim, sizes
@@ -14,7 +14,9 @@ typedef unsigned long long ull;
 
 /* ---- sizes with a -1 ---- */
 
-typedef enum SizeFault { SIZES_FIT, SIZES_RANK, SIZES_NEGATIVE, SIZES_TWO_OPEN, SIZES_AMBIGUOUS, SIZES_COUNT } SizeFault;
+typedef enum SizeFault {
+    SIZES_FIT, SIZES_RANK, SIZES_NEGATIVE, SIZES_TWO_OPEN, SIZES_AMBIGUOUS, SIZES_COUNT
+} SizeFault;
 
 /* Sizes that must hold `total` elements, one of them maybe -1. */
 static SizeFault resolve(const Ints *sizes, uint64_t total, Shape *r) {
@@ -61,7 +63,8 @@ static bool refuse_sizes(Typing *t, AttrName name, SizeFault fault, const Ints *
     switch (fault) {
     case SIZES_FIT: ice("sizes that fit were refused");
     case SIZES_RANK:
-        d = diag(t->ctx, DIAG_RANK_MISMATCH, at, "%s to %s has %u sizes, but a tensor has at most %d axes", op, to, sizes->n, MAX_RANK);
+        d = diag(t->ctx, DIAG_RANK_MISMATCH, at, "%s to %s has %u sizes, but a tensor has at most %d axes", op, to,
+                 sizes->n, MAX_RANK);
         break;
     case SIZES_NEGATIVE:
         d = diag(t->ctx, DIAG_ARGUMENT_VALUE, at, "%s to %s has a negative size", op, to);
@@ -72,11 +75,16 @@ static bool refuse_sizes(Typing *t, AttrName name, SizeFault fault, const Ints *
         diag_help(t->ctx, d, "only one size may be -1, to have it inferred");
         break;
     case SIZES_AMBIGUOUS:
-        d = diag(t->ctx, DIAG_SHAPE_MISMATCH, at, "%s of %s to %s: any size would do for -1, since there are no elements", op, x, to);
+        d = diag(t->ctx, DIAG_SHAPE_MISMATCH, at,
+                 "%s of %s to %s: any size would do for -1, since there are no elements", op, x, to);
         break;
     case SIZES_COUNT:
-        if (axis >= 0) d = diag(t->ctx, DIAG_SHAPE_MISMATCH, at, "%s cannot cut axis %d of %s, which is %llu, into %s", op, axis, x, (ull)total, to);
-        else d = diag(t->ctx, DIAG_SHAPE_MISMATCH, at, "%s cannot give %s, which has %llu elements, the shape %s", op, x, (ull)total, to);
+        if (axis >= 0)
+            d = diag(t->ctx, DIAG_SHAPE_MISMATCH, at, "%s cannot cut axis %d of %s, which is %llu, into %s", op, axis,
+                     x, (ull)total, to);
+        else
+            d = diag(t->ctx, DIAG_SHAPE_MISMATCH, at, "%s cannot give %s, which has %llu elements, the shape %s", op,
+                     x, (ull)total, to);
         break;
     }
     note_value(t->ctx, d, t->in[0]);
@@ -93,10 +101,12 @@ static bool bind_sizes(Call *c, Binding *b, const Value *x) {
     sizes = dims_of(&to);
     binding_set(c, b, A_shape, ints_datum(c, &sizes));
     if (c->info->kind != OP_VIEW || view_possible(x, &to)) return true;
-    Diag *d = diag(c->ctx, DIAG_SHAPE_MISMATCH, c->span, "view cannot give %s the shape %s: its elements do not lie in that order",
+    Diag *d = diag(c->ctx, DIAG_SHAPE_MISMATCH, c->span,
+                   "view cannot give %s the shape %s: its elements do not lie in that order",
                    type_text(c->ctx->scratch, &x->type), shape_text(c->ctx->scratch, &to));
     note_value(c->ctx, d, x);
-    diag_help(c->ctx, d, "a view moves no elements, and these strides are not contiguous; reshape copies where it must");
+    diag_help(c->ctx, d,
+              "a view moves no elements, and these strides are not contiguous; reshape copies where it must");
     return false;
 }
 
@@ -187,11 +197,13 @@ static bool infer_unflatten(Typing *t, const Value *x) {
     unsigned axis;
     Ints sizes;
     Shape cut, r = {0};
-    if (!typing_rank(t, x, 1, MAX_RANK, "a tensor with an axis to cut up") || !need_axis(t, A_dim, s->rank, &axis)) return false;
+    if (!typing_rank(t, x, 1, MAX_RANK, "a tensor with an axis to cut up") || !need_axis(t, A_dim, s->rank, &axis))
+        return false;
     if (!need_ints(t, A_sizes, &sizes)) return false;
     SizeFault fault = resolve(&sizes, s->dim[axis], &cut);
     if (!fault && s->rank - 1u + cut.rank > MAX_RANK) fault = SIZES_RANK;
-    if (fault || cut.rank == 0) return refuse_sizes(t, A_sizes, fault ? fault : SIZES_COUNT, &sizes, s->dim[axis], (int)axis);
+    if (fault || cut.rank == 0)
+        return refuse_sizes(t, A_sizes, fault ? fault : SIZES_COUNT, &sizes, s->dim[axis], (int)axis);
     for (unsigned i = 0; i < s->rank; i++) {
         if (i != axis) r.dim[r.rank++] = s->dim[i];
         for (unsigned k = 0; i == axis && k < cut.rank; k++) r.dim[r.rank++] = cut.dim[k];
@@ -204,8 +216,8 @@ static bool infer_flatten(Typing *t, const Value *x) {
     unsigned start, end;
     if (!need_axis(t, A_start_dim, s->rank, &start) || !need_axis(t, A_end_dim, s->rank, &end)) return false;
     if (start > end) {
-        Diag *d = diag(t->ctx, DIAG_ARGUMENT_VALUE, typing_span(t, A_start_dim), "flatten of %s from axis %u to axis %u runs backwards",
-                       x_text(t, x), start, end);
+        Diag *d = diag(t->ctx, DIAG_ARGUMENT_VALUE, typing_span(t, A_start_dim),
+                       "flatten of %s from axis %u to axis %u runs backwards", x_text(t, x), start, end);
         note_value(t->ctx, d, x);
         return false;
     }
@@ -253,8 +265,8 @@ static bool infer_permute(Typing *t, const Value *x) {
     unsigned set;
     if (!need_ints(t, A_dims, &dims)) return false;
     if (dims.n != s->rank) {
-        Diag *d = diag(t->ctx, DIAG_RANK_MISMATCH, typing_span(t, A_dims), "permute names %u axes, but %s has rank %u", dims.n, x_text(t, x),
-                       (unsigned)s->rank);
+        Diag *d = diag(t->ctx, DIAG_RANK_MISMATCH, typing_span(t, A_dims),
+                       "permute names %u axes, but %s has rank %u", dims.n, x_text(t, x), (unsigned)s->rank);
         note_value(t->ctx, d, x);
         return false;
     }
@@ -268,8 +280,8 @@ static bool infer_permute(Typing *t, const Value *x) {
 }
 
 static bool expand_refused(Typing *t, const Value *x, const Ints *sizes, const char *why) {
-    Diag *d = diag(t->ctx, DIAG_SHAPE_MISMATCH, typing_span(t, A_sizes), "expand cannot make %s of %s: %s", sizes_text(t, sizes), x_text(t, x),
-                   why);
+    Diag *d = diag(t->ctx, DIAG_SHAPE_MISMATCH, typing_span(t, A_sizes), "expand cannot make %s of %s: %s",
+                   sizes_text(t, sizes), x_text(t, x), why);
     note_value(t->ctx, d, x);
     diag_help(t->ctx, d, "only axes of size 1 can grow; sizes are matched from the last axis, and -1 keeps an axis");
     return false;
@@ -289,7 +301,8 @@ static bool infer_expand(Typing *t, const Value *x) {
             return expand_refused(t, x, &sizes, old ? "a size is negative" : "a new axis in front needs its size");
         r.dim[i] = sizes.v[i] == -1 ? have : (uint64_t)sizes.v[i];
         if (have != 1 && r.dim[i] != have)
-            return expand_refused(t, x, &sizes, arena_printf(t->ctx->scratch, "axis %u has %llu elements", i - fresh, (ull)have));
+            return expand_refused(t, x, &sizes,
+                                  arena_printf(t->ctx->scratch, "axis %u has %llu elements", i - fresh, (ull)have));
     }
     return type_push(t, x->type.dtype, &r);
 }
@@ -301,16 +314,17 @@ static bool positive(Typing *t, AttrName name, uint64_t *v) {
     if (!need_int(t, name, &i)) return false;
     *v = (uint64_t)i;
     if (i >= 1) return true;
-    diag(t->ctx, DIAG_ARGUMENT_VALUE, typing_span(t, name), "%s of %s must be at least 1, not %lld", attr_name(name), op_info(t->kind)->name,
-         (long long)i);
+    diag(t->ctx, DIAG_ARGUMENT_VALUE, typing_span(t, name), "%s of %s must be at least 1, not %lld", attr_name(name),
+         op_info(t->kind)->name, (long long)i);
     return false;
 }
 
 static bool divisible(Typing *t, AttrName name, unsigned axis, const char *axis_name, uint64_t by) {
     const Value *x = t->in[0];
     if (x->type.shape.dim[axis] % by == 0) return true;
-    Diag *d = diag(t->ctx, DIAG_SHAPE_MISMATCH, typing_span(t, name), "%s needs a multiple of %llu %s, but %s has %llu", op_info(t->kind)->name,
-                   (ull)by, axis_name, x_text(t, x), (ull)x->type.shape.dim[axis]);
+    Diag *d = diag(t->ctx, DIAG_SHAPE_MISMATCH, typing_span(t, name),
+                   "%s needs a multiple of %llu %s, but %s has %llu", op_info(t->kind)->name, (ull)by, axis_name,
+                   x_text(t, x), (ull)x->type.shape.dim[axis]);
     note_value(t->ctx, d, x);
     return false;
 }
@@ -339,7 +353,9 @@ static bool infer_pixel_shuffle(Typing *t, const Value *x) {
         r.dim[h] /= f;
         r.dim[w] /= f;
     }
-    if (!ok) diag(t->ctx, DIAG_TOO_LARGE, t->span, "the result of %s is larger than 2^63 - 1 elements", op_info(t->kind)->name);
+    if (!ok)
+        diag(t->ctx, DIAG_TOO_LARGE, t->span, "the result of %s is larger than 2^63 - 1 elements",
+             op_info(t->kind)->name);
     return ok && type_push(t, x->type.dtype, &r);
 }
 

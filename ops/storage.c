@@ -1,14 +1,14 @@
-/* storage.c - how results relate to operands, byte by byte: which results are contiguous parts of operand 0, which operands
- * contiguous parts of result 0, and which operands a kernel may write its result over. Facts about kernels alone; who is
- * alive, stored or wanted later is the planner's business.
+/* storage.c - how results relate to operands, byte by byte: which results are contiguous parts of operand 0, which
+ * operands contiguous parts of result 0, and which operands a kernel may write its result over. Facts about kernels
+ * alone; who is alive, stored or wanted later is the planner's business.
  *
- * A part of an axis is contiguous exactly when the axes before it have no extent (product 1) or the whole axis is taken,
- * and its step is 1. 4-bit elements share bytes: their parts must begin and end on whole bytes. Each query is O(rank), and
- * O(number of parts before this one) for chunk, split and cat. */
+ * A part of an axis is contiguous exactly when the axes before it have no extent (product 1) or the whole axis is
+ * taken, and its step is 1. 4-bit elements share bytes: their parts must begin and end on whole bytes. Each query is
+ * O(rank), and O(number of parts before this one) for chunk, split and cat. */
 #include "ir/plan.h"
 #include "ops/axes.h"
 
-typedef struct Cut { unsigned axis; uint64_t start, extent, step; } Cut;          /* extent: elements taken along the axis */
+typedef struct Cut { unsigned axis; uint64_t start, extent, step; } Cut;       /* extent: elements taken along the axis */
 
 /* Bytes of `nelem` elements from element `first` of a tensor of `total`, if they begin and end on whole bytes. */
 static bool byte_range(DType dtype, uint64_t first, uint64_t nelem, uint64_t total, uint64_t *offset) {
@@ -91,7 +91,7 @@ bool op_join(const Op *op, uint32_t in, uint64_t *offset) {
     if (x->nelem == 0 || x->nelem == r->nelem) return true;
     unsigned axis = (unsigned)op_int(op, A_dim);
     if (elems_before(&r->type.shape, axis) != 1) return false;
-    uint64_t first = 0;                                   /* with nothing before the axis, operands follow one another whole */
+    uint64_t first = 0;                                   /* no axis before it: operands follow one another whole */
     for (uint32_t i = 0; i < in; i++) first += op->in[i]->nelem;
     return byte_range(x->type.dtype, first, x->nelem, r->nelem, offset);
 }
@@ -122,7 +122,8 @@ bool op_can_overwrite(const Op *op, uint32_t in, uint32_t out, int *why) {
     Reason reason = REASON_NONE;
     if (!x || x->role == ROLE_CONST) reason = REASON_NO_OPERAND;
     else if (out != 0 || !kernel_allows(op, in)) reason = REASON_KERNEL;
-    else if (x->nelem != r->nelem) reason = is_broadcast(&x->type.shape, &r->type.shape) ? REASON_BROADCAST : REASON_SIZE;
+    else if (x->nelem != r->nelem)
+        reason = is_broadcast(&x->type.shape, &r->type.shape) ? REASON_BROADCAST : REASON_SIZE;
     else if (dtype_bits(x->type.dtype) != dtype_bits(r->type.dtype)) reason = REASON_DTYPE;
     if (reason != REASON_NONE) *why = (int)reason;
     return reason == REASON_NONE;

@@ -1,17 +1,17 @@
-/* strides.c - the strides a value has in PyTorch, where a transpose, an expansion or a slice only addresses its operand's
- * elements anew. netc's own kernels write every value contiguously, but `view` is defined by these strides: it is refused
- * where PyTorch refuses it, so that a program means the same in both.
+/* strides.c - the strides a value has in PyTorch, where a transpose, an expansion or a slice only addresses its
+ * operand's elements anew. netc's own kernels write every value contiguously, but `view` is defined by these strides:
+ * it is refused where PyTorch refuses it, so that a program means the same in both.
  *
- * The strides are found by walking back over the view-like operators to one that computes, and forward again; the rule for
- * a new shape is ATen's computeStride. O(MAX_CHAIN * rank); a longer chain of view-like operators counts as contiguous
- * at its far end. */
+ * The strides are found by walking back over the view-like operators to one that computes, and forward again; the
+ * rule for a new shape is ATen's computeStride. O(MAX_CHAIN * rank); a longer chain of view-like operators counts as
+ * contiguous at its far end. */
 #include "ops/strides.h"
 
 #include "ops/ops.h"
 
 enum { MAX_CHAIN = 64 };
 
-typedef struct Strided { Shape shape; uint64_t stride[MAX_RANK]; } Strided;      /* strides in elements; 0 where expanded */
+typedef struct Strided { Shape shape; uint64_t stride[MAX_RANK]; } Strided;      /* in elements; 0 where expanded */
 
 static Strided contiguous(const Shape *s) {
     Strided r = {.shape = *s};
@@ -45,8 +45,8 @@ static bool restride(const Strided *x, const Shape *to, Strided *r) {
 
 static bool only_addresses(OpKind kind) {
     switch (kind) {
-    case OP_VIEW: case OP_RESHAPE: case OP_FLATTEN: case OP_UNFLATTEN: case OP_SQUEEZE: case OP_UNSQUEEZE: case OP_TRANSPOSE:
-    case OP_PERMUTE: case OP_EXPAND: case OP_CHUNK: case OP_SPLIT: case OP_SLICE: case OP_SELECT: case OP_NARROW:
+    case OP_VIEW: case OP_RESHAPE: case OP_FLATTEN: case OP_UNFLATTEN: case OP_SQUEEZE: case OP_UNSQUEEZE:
+    case OP_TRANSPOSE: case OP_PERMUTE: case OP_EXPAND: case OP_CHUNK: case OP_SPLIT: case OP_SLICE: case OP_SELECT: case OP_NARROW:
         return true;
     default:
         return false;

@@ -13,8 +13,8 @@ static inline uint64_t random_below(uint64_t *seed, uint64_t n)
     return *seed % n;
 }
 
-/* An operator by its arguments' names; those not given have their defaults. False after a refusal. What was normalised must
- * give the same types once more. */
+/* An operator by its arguments' names; those not given have their defaults. False after a refusal. What was
+ * normalised must give the same types once more. */
 static inline bool call_op_by(Lab *lab, OpKind kind, const Attr *args, uint32_t nargs)
 {
     Call *c = lab_call(lab, op_info(kind)->name);

@@ -1,12 +1,13 @@
-/* ops_rearrange.c - random patterns are run element by element: where the reshapes and the permutation that rearrange becomes
- * put each element must be where the names of the pattern say. Then patterns that are refused. */
+/* ops_rearrange.c - random patterns are run element by element: where the reshapes and the permutation that rearrange
+ * becomes put each element must be where the names of the pattern say. Then patterns that are refused. */
 #include "tests/unit/oplab.h"
 
 #include <string.h>
 
 enum { MAX_NAMES = 5 };
 
-/* A random pattern over n names of the sizes size[]: the left side in the order a b c ..., the right side in `order`. */
+/* A random pattern over n names of the sizes size[]: the left side in the order a b c ..., the right side in `order`.
+ */
 typedef struct Example {
     unsigned n;
     uint64_t size[MAX_NAMES];
@@ -125,7 +126,8 @@ static bool gives(Lab *lab, Value *x, const char *pattern, unsigned rank, const 
 
 static void test_ellipsis(Lab *lab)
 {
-    Value *x = lab_input(lab, DT_F32, 4, (uint64_t[]){2, 3, 4, 5}), *empty = lab_input(lab, DT_F32, 2, (uint64_t[]){0, 3});
+    Value *x = lab_input(lab, DT_F32, 4, (uint64_t[]){2, 3, 4, 5}),
+          *empty = lab_input(lab, DT_F32, 2, (uint64_t[]){0, 3});
     Value *scalar = lab_input(lab, DT_F32, 0, NULL);
     CHECK(gives(lab, x, "a ... -> ... a", 4, (uint64_t[]){3, 4, 5, 2}));
     CHECK(gives(lab, x, "a ... b->(...) (b a)", 2, (uint64_t[]){12, 10}));
@@ -138,10 +140,31 @@ static void test_ellipsis(Lab *lab)
 
 static void test_refused(Lab *lab)
 {
-    static const char *const bad[] = {
-        "a b", "a b -> a b -> a b", "a a -> a", "a b -> a a", "a b -> a", "a -> a b", "(a b -> a b", "a b) -> a b", "((a) b) c -> a b c",
-        "a 2 -> a", "a 11 -> a", "a b c -> a b c", "a ... ... -> a", "(a ...) -> a ...", "a ... -> a", "a b -> a b ...", "a-b -> a b",
-        "a, b -> a b", "(a c) b -> a b c", "1 a -> a", "a 1 -> a", "", "->", "a b - > b a", "a \xc3\xa9 -> a"};
+    static const char *const bad[] = {"a b",
+                                      "a b -> a b -> a b",
+                                      "a a -> a",
+                                      "a b -> a a",
+                                      "a b -> a",
+                                      "a -> a b",
+                                      "(a b -> a b",
+                                      "a b) -> a b",
+                                      "((a) b) c -> a b c",
+                                      "a 2 -> a",
+                                      "a 11 -> a",
+                                      "a b c -> a b c",
+                                      "a ... ... -> a",
+                                      "(a ...) -> a ...",
+                                      "a ... -> a",
+                                      "a b -> a b ...",
+                                      "a-b -> a b",
+                                      "a, b -> a b",
+                                      "(a c) b -> a b c",
+                                      "1 a -> a",
+                                      "a 1 -> a",
+                                      "",
+                                      "->",
+                                      "a b - > b a",
+                                      "a \xc3\xa9 -> a"};
     Value *x = lab_input(lab, DT_F32, 2, (uint64_t[]){6, 4});
     const char *c = name_of(lab->ctx, "c"), *z = name_of(lab->ctx, "z"), *b = name_of(lab->ctx, "b");
     for (size_t i = 0; i < COUNT_OF(bad); i++) CHECK(!rearrange(lab, x, bad[i], 0, NULL, NULL));
@@ -150,7 +173,8 @@ static void test_refused(Lab *lab)
     CHECK(!rearrange(lab, x, "(a c) b -> a b c", 1, &c, (int64_t[]){0}));
     CHECK(!rearrange(lab, x, "(a c) b -> a b c", 1, &c, (int64_t[]){-3}));
     CHECK(!rearrange(lab, x, "a b -> b a", 1, &z, (int64_t[]){2}));
-    CHECK(!rearrange(lab, x, "a b -> b a", 1, &b, (int64_t[]){5}) && rearrange(lab, x, "a b -> b a", 1, &b, (int64_t[]){4}));
+    CHECK(!rearrange(lab, x, "a b -> b a", 1, &b, (int64_t[]){5}) &&
+          rearrange(lab, x, "a b -> b a", 1, &b, (int64_t[]){4}));
 }
 
 int main(void)

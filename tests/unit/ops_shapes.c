@@ -1,6 +1,6 @@
-/* ops_shapes.c - shape rules against enumeration: slices against Python's loop, chunks and ranges against counting, reductions
- * and broadcasting axis by axis, and `view` against the places its elements really have: it is possible exactly when
- * constant strides reach them. Then what must be refused, and corners by hand. */
+/* ops_shapes.c - shape rules against enumeration: slices against Python's loop, chunks and ranges against counting,
+ * reductions and broadcasting axis by axis, and `view` against the places its elements really have: it is possible
+ * exactly when constant strides reach them. Then what must be refused, and corners by hand. */
 #include "tests/unit/oplab.h"
 
 #include "ops/strides.h"
@@ -20,7 +20,8 @@ static bool last_is(const Lab *lab, DType dtype, unsigned rank, const uint64_t *
 
 /* ---- slices ---- */
 
-/* How many indices x[start:end:step] visits: bounds from the end, then cut to the axis, then one index after the other. */
+/* How many indices x[start:end:step] visits: bounds from the end, then cut to the axis, then one index after the
+ * other. */
 static uint64_t python_slice(int64_t n, int64_t start, int64_t end, int64_t step)
 {
     uint64_t count = 0;
@@ -38,7 +39,8 @@ static void test_slices(Lab *lab)
             for (int64_t end = -6; end <= 6; end++)
                 for (int64_t step = 1; step <= 3; step++) {
                     Value *x = lab_input(lab, DT_F32, 2, (uint64_t[]){2, (uint64_t)n});
-                    CHECK(CALL(lab, OP_SLICE, X(x), {A_dim, d_int(-1)}, {A_start, d_int(start)}, {A_end, d_int(end)}, {A_step, d_int(step)}));
+                    CHECK(CALL(lab, OP_SLICE, X(x), {A_dim, d_int(-1)}, {A_start, d_int(start)}, {A_end, d_int(end)},
+                               {A_step, d_int(step)}));
                     CHECK(IS(lab, DT_F32, 2, python_slice(n, start, end, step)));
                 }
 }
@@ -77,14 +79,18 @@ static void test_ranges(Lab *lab)
                 bool possible = step > 0 ? end >= start : step < 0 && end <= start;
                 uint64_t n = 0;
                 for (int64_t i = start; possible && (step > 0 ? i < end : i > end); i += step) n++;
-                CHECK(CALL(lab, OP_ARANGE, {A_start, d_int(start)}, {A_end, d_int(end)}, {A_step, d_int(step)}) == possible);
+                CHECK(CALL(lab, OP_ARANGE, {A_start, d_int(start)}, {A_end, d_int(end)}, {A_step, d_int(step)}) ==
+                      possible);
                 if (possible) CHECK(IS(lab, DT_I64, n));
-                CHECK(CALL(lab, OP_ARANGE, {A_start, d_float((double)start)}, {A_end, d_int(end)}, {A_step, d_int(step)}) == possible);
+                CHECK(CALL(lab, OP_ARANGE, {A_start, d_float((double)start)}, {A_end, d_int(end)},
+                           {A_step, d_int(step)}) == possible);
                 if (possible) CHECK(IS(lab, DT_F32, n));
             }
     CHECK(CALL(lab, OP_ARANGE, {A_start, d_int(5)}) && IS(lab, DT_I64, 5));
-    CHECK(CALL(lab, OP_ARANGE, {A_start, d_float(0)}, {A_end, d_float(1)}, {A_step, d_float(0.3)}) && IS(lab, DT_F32, 4));
-    CHECK(CALL(lab, OP_ARANGE, {A_start, d_int(INT64_MIN)}, {A_end, d_int(INT64_MAX)}, {A_step, d_int(INT64_MAX)}) && IS(lab, DT_I64, 3));
+    CHECK(CALL(lab, OP_ARANGE, {A_start, d_float(0)}, {A_end, d_float(1)}, {A_step, d_float(0.3)}) &&
+          IS(lab, DT_F32, 4));
+    CHECK(CALL(lab, OP_ARANGE, {A_start, d_int(INT64_MIN)}, {A_end, d_int(INT64_MAX)}, {A_step, d_int(INT64_MAX)}) &&
+          IS(lab, DT_I64, 3));
     CHECK(!CALL(lab, OP_ARANGE, {A_start, d_int(INT64_MIN)}, {A_end, d_int(INT64_MAX)}));
     CHECK(CALL(lab, OP_ARANGE, {A_start, d_float(2.9)}, {A_dtype, d_dtype(DT_I64)}) && IS(lab, DT_I64, 2));
 }
@@ -99,7 +105,7 @@ static void test_reductions(Lab *lab)
             int64_t dims[3];
             uint64_t left[3];
             unsigned n = 0, rank = 0;
-            for (int64_t i = 2; i >= 0; i--)              /* backwards, and from the end: order and sign do not matter */
+            for (int64_t i = 2; i >= 0; i--)              /* backwards, from the end: that does not matter */
                 if (set & 1u << i) dims[n++] = i - 3;
             for (unsigned i = 0; i < 3; i++) {
                 bool reduced = set == 0 || set & 1u << i;
@@ -128,7 +134,7 @@ static void test_reductions(Lab *lab)
 
 /* ---- views ---- */
 
-typedef struct Places { const Value *v; uint64_t at[64]; } Places;        /* where each element of v lies in the first tensor */
+typedef struct Places { const Value *v; uint64_t at[64]; } Places;        /* of v's elements in the first tensor */
 
 static bool affine(const Places *p, const Shape *to)
 {
@@ -151,17 +157,20 @@ static bool random_move(Lab *lab, uint64_t *seed, Places *p)
     Value *x = (Value *)(uintptr_t)p->v;
     const Shape *s = &x->type.shape;
     Places old = *p;
-    unsigned rank = s->rank, a = (unsigned)random_below(seed, rank), b = (unsigned)random_below(seed, rank), kind = (unsigned)random_below(seed, 4);
+    unsigned rank = s->rank, a = (unsigned)random_below(seed, rank), b = (unsigned)random_below(seed, rank),
+             kind = (unsigned)random_below(seed, 4);
     uint64_t start = random_below(seed, s->dim[a]), coord[MAX_RANK], fresh = 1 + random_below(seed, 2);
     int64_t sizes[MAX_RANK] = {0};
     bool ok = true;
     if (kind == 0) ok = CALL(lab, OP_TRANSPOSE, X(x), {A_dim0, d_int(a)}, {A_dim1, d_int(b)});
-    if (kind == 1) ok = CALL(lab, OP_SLICE, X(x), {A_dim, d_int(a)}, {A_start, d_int((int64_t)start)}, {A_step, d_int(2)});
+    if (kind == 1)
+        ok = CALL(lab, OP_SLICE, X(x), {A_dim, d_int(a)}, {A_start, d_int((int64_t)start)}, {A_step, d_int(2)});
     if (kind == 2) ok = rank > 1 && CALL(lab, OP_SELECT, X(x), {A_dim, d_int(a)}, {A_index, d_int((int64_t)start)});
     if (kind == 3) {
         for (unsigned i = 0; i < rank; i++) sizes[i + 1] = s->dim[i] == 1 ? 2 : -1;
         sizes[0] = (int64_t)fresh;
-        ok = rank < 4 && x->nelem <= 8 && CALL(lab, OP_EXPAND, X(x), {A_sizes, d_ints(lab->ctx->unit, sizes, rank + 1)});
+        ok = rank < 4 && x->nelem <= 8 &&
+             CALL(lab, OP_EXPAND, X(x), {A_sizes, d_ints(lab->ctx->unit, sizes, rank + 1)});
     }
     if (!ok) return false;
     p->v = last(lab);
@@ -221,43 +230,56 @@ static void test_sizes(Lab *lab)
     Value *x = lab_input(lab, DT_F32, 2, (uint64_t[]){2, 6}), *empty = lab_input(lab, DT_F32, 2, (uint64_t[]){0, 3});
     Value *scalar = lab_input(lab, DT_F32, 0, NULL);
     CHECK(CALL(lab, OP_RESHAPE, X(x), {A_shape, INTS(lab, 3, -1)}) && IS(lab, DT_F32, 3, 4));
-    CHECK(!CALL(lab, OP_RESHAPE, X(x), {A_shape, INTS(lab, -1, -1)}) && !CALL(lab, OP_RESHAPE, X(x), {A_shape, INTS(lab, 5, -1)}));
-    CHECK(!CALL(lab, OP_RESHAPE, X(x), {A_shape, INTS(lab, 0, -1)}) && !CALL(lab, OP_RESHAPE, X(x), {A_shape, INTS(lab, -2, -6)}));
+    CHECK(!CALL(lab, OP_RESHAPE, X(x), {A_shape, INTS(lab, -1, -1)}) &&
+          !CALL(lab, OP_RESHAPE, X(x), {A_shape, INTS(lab, 5, -1)}));
+    CHECK(!CALL(lab, OP_RESHAPE, X(x), {A_shape, INTS(lab, 0, -1)}) &&
+          !CALL(lab, OP_RESHAPE, X(x), {A_shape, INTS(lab, -2, -6)}));
     CHECK(CALL(lab, OP_RESHAPE, X(empty), {A_shape, INTS(lab, -1, 7)}) && IS(lab, DT_F32, 0, 7));
     CHECK(!CALL(lab, OP_RESHAPE, X(empty), {A_shape, INTS(lab, -1, 0)}));
     CHECK(CALL(lab, OP_RESHAPE, X(scalar), {A_shape, INTS(lab, 1, 1)}) && IS(lab, DT_F32, 1, 1));
     CHECK(CALL(lab, OP_VIEW, X(scalar), {A_shape, d_ints(lab->ctx->unit, NULL, 0)}) && last_is(lab, DT_F32, 0, NULL));
-    CHECK(CALL(lab, OP_FLATTEN, X(scalar), {A_start_dim, d_int(0)}) && IS(lab, DT_F32, 1) && !CALL(lab, OP_FLATTEN, X(scalar)));
+    CHECK(CALL(lab, OP_FLATTEN, X(scalar), {A_start_dim, d_int(0)}) && IS(lab, DT_F32, 1) &&
+          !CALL(lab, OP_FLATTEN, X(scalar)));
     CHECK(CALL(lab, OP_FLATTEN, X(empty), {A_start_dim, d_int(0)}) && IS(lab, DT_F32, 0));
     CHECK(!CALL(lab, OP_FLATTEN, X(x), {A_start_dim, d_int(1)}, {A_end_dim, d_int(0)}));
     CHECK(CALL(lab, OP_UNFLATTEN, X(x), {A_dim, d_int(-1)}, {A_sizes, INTS(lab, 2, -1)}) && IS(lab, DT_F32, 2, 2, 3));
     CHECK(!CALL(lab, OP_UNFLATTEN, X(x), {A_dim, d_int(-1)}, {A_sizes, INTS(lab, 4, -1)}));
     CHECK(CALL(lab, OP_EXPAND, X(scalar), {A_sizes, INTS(lab, 2, 0)}) && IS(lab, DT_F32, 2, 0));
-    CHECK(!CALL(lab, OP_EXPAND, X(x), {A_sizes, INTS(lab, -1, 2, 6)}) && !CALL(lab, OP_EXPAND, X(x), {A_sizes, INTS(lab, 6)}));
+    CHECK(!CALL(lab, OP_EXPAND, X(x), {A_sizes, INTS(lab, -1, 2, 6)}) &&
+          !CALL(lab, OP_EXPAND, X(x), {A_sizes, INTS(lab, 6)}));
     CHECK(CALL(lab, OP_SQUEEZE, X(x), {A_dim, INTS(lab, 0)}) && IS(lab, DT_F32, 2, 6));
     Value *ones = lab_input(lab, DT_F32, 3, (uint64_t[]){1, 4, 1});
     CHECK(CALL(lab, OP_SQUEEZE, X(ones)) && IS(lab, DT_F32, 4));
     CHECK(CALL(lab, OP_SQUEEZE, X(ones), {A_dim, INTS(lab, -1)}) && IS(lab, DT_F32, 1, 4));
     CHECK(!CALL(lab, OP_SQUEEZE, X(ones), {A_dim, INTS(lab, 0, -3)}));
-    CHECK(CALL(lab, OP_UNSQUEEZE, X(x), {A_dim, d_int(-3)}) && IS(lab, DT_F32, 1, 2, 6) && !CALL(lab, OP_UNSQUEEZE, X(x), {A_dim, d_int(3)}));
-    CHECK(!CALL(lab, OP_PERMUTE, X(x), {A_dims, INTS(lab, 0, -2)}) && !CALL(lab, OP_PERMUTE, X(x), {A_dims, INTS(lab, 0)}));
+    CHECK(CALL(lab, OP_UNSQUEEZE, X(x), {A_dim, d_int(-3)}) && IS(lab, DT_F32, 1, 2, 6) &&
+          !CALL(lab, OP_UNSQUEEZE, X(x), {A_dim, d_int(3)}));
+    CHECK(!CALL(lab, OP_PERMUTE, X(x), {A_dims, INTS(lab, 0, -2)}) &&
+          !CALL(lab, OP_PERMUTE, X(x), {A_dims, INTS(lab, 0)}));
     Value *deep = lab_input(lab, DT_F32, 8, (uint64_t[]){1, 1, 1, 1, 1, 1, 1, 2});
-    CHECK(!CALL(lab, OP_UNSQUEEZE, X(deep), {A_dim, d_int(0)}) && !CALL(lab, OP_TILE, X(deep), {A_reps, INTS(lab, 1, 1, 1, 1, 1, 1, 1, 1, 1)}));
+    CHECK(!CALL(lab, OP_UNSQUEEZE, X(deep), {A_dim, d_int(0)}) &&
+          !CALL(lab, OP_TILE, X(deep), {A_reps, INTS(lab, 1, 1, 1, 1, 1, 1, 1, 1, 1)}));
 }
 
 static void test_dtypes(Lab *lab)
 {
-    Value *i = lab_input(lab, DT_I64, 1, (uint64_t[]){3}), *b = lab_input(lab, DT_BOOL, 1, (uint64_t[]){3}), *f = lab_input(lab, DT_F16, 1, (uint64_t[]){3});
+    Value *i = lab_input(lab, DT_I64, 1, (uint64_t[]){3}), *b = lab_input(lab, DT_BOOL, 1, (uint64_t[]){3}),
+          *f = lab_input(lab, DT_F16, 1, (uint64_t[]){3});
     CHECK(CALL(lab, OP_DIV, X(i), {A_other, d_int(2)}) && IS(lab, DT_F32, 3));
     CHECK(CALL(lab, OP_FLOOR_DIV, X(i), {A_other, d_int(2)}) && IS(lab, DT_I64, 3));
-    CHECK(CALL(lab, OP_DIV, X(f), {A_other, d_int(2)}) && IS(lab, DT_F16, 3) && CALL(lab, OP_EXP, X(i)) && IS(lab, DT_F32, 3));
+    CHECK(CALL(lab, OP_DIV, X(f), {A_other, d_int(2)}) && IS(lab, DT_F16, 3) && CALL(lab, OP_EXP, X(i)) &&
+          IS(lab, DT_F32, 3));
     CHECK(!CALL(lab, OP_ADD, X(i), {A_other, d_float(0.5)}) && !CALL(lab, OP_ADD, X(i), {A_other, d_tensor(f)}));
-    CHECK(CALL(lab, OP_MUL, X(b), {A_other, d_tensor(b)}) && IS(lab, DT_BOOL, 3) && !CALL(lab, OP_SUB, X(b), {A_other, d_tensor(b)}));
+    CHECK(CALL(lab, OP_MUL, X(b), {A_other, d_tensor(b)}) && IS(lab, DT_BOOL, 3) &&
+          !CALL(lab, OP_SUB, X(b), {A_other, d_tensor(b)}));
     CHECK(CALL(lab, OP_GT, X(f), {A_other, d_int(0)}) && IS(lab, DT_BOOL, 3));
-    CHECK(!CALL(lab, OP_POW, X(i), {A_exponent, d_int(-1)}) && CALL(lab, OP_POW, X(i), {A_exponent, d_int(2)}) && IS(lab, DT_I64, 3));
-    CHECK(CALL(lab, OP_WHERE, {A_condition, d_tensor(b)}, {A_x, d_int(1)}, {A_other, d_float(0)}) && IS(lab, DT_F32, 3));
+    CHECK(!CALL(lab, OP_POW, X(i), {A_exponent, d_int(-1)}) && CALL(lab, OP_POW, X(i), {A_exponent, d_int(2)}) &&
+          IS(lab, DT_I64, 3));
+    CHECK(CALL(lab, OP_WHERE, {A_condition, d_tensor(b)}, {A_x, d_int(1)}, {A_other, d_float(0)}) &&
+          IS(lab, DT_F32, 3));
     CHECK(CALL(lab, OP_WHERE, {A_condition, d_tensor(b)}, {A_x, d_int(1)}, {A_other, d_int(0)}) && IS(lab, DT_I64, 3));
-    CHECK(!CALL(lab, OP_CLAMP, X(i), {A_min, d_float(0.5)}) && !CALL(lab, OP_CLAMP, X(i)) && CALL(lab, OP_CLAMP, X(i), {A_max, d_int(2)}));
+    CHECK(!CALL(lab, OP_CLAMP, X(i), {A_min, d_float(0.5)}) && !CALL(lab, OP_CLAMP, X(i)) &&
+          CALL(lab, OP_CLAMP, X(i), {A_max, d_int(2)}));
     CHECK(CALL(lab, OP_RELU, X(i)) && IS(lab, DT_I64, 3) && !CALL(lab, OP_GELU, X(i)) && !CALL(lab, OP_RELU, X(b)));
     CHECK(!CALL(lab, OP_MASKED_FILL, X(i), {A_mask, d_tensor(b)}, {A_value, d_float(0.5)}));
     CHECK(CALL(lab, OP_FULL, {A_size, INTS(lab, 2)}, {A_fill_value, d_bool(true)}) && IS(lab, DT_BOOL, 2));
@@ -269,19 +291,27 @@ static void test_borders(Lab *lab)
     Datum reflect = d_str("reflect"), circular = d_str("circular"), linear = d_str("linear"), area = d_str("area");
     CHECK(CALL(lab, OP_PAD, X(x), {A_pad, INTS(lab, 2, 2)}, {A_mode, reflect}) && IS(lab, DT_F32, 1, 2, 7));
     CHECK(!CALL(lab, OP_PAD, X(x), {A_pad, INTS(lab, 3, 0)}, {A_mode, reflect}));
-    CHECK(CALL(lab, OP_PAD, X(x), {A_pad, INTS(lab, 3, 0)}, {A_mode, circular}) && !CALL(lab, OP_PAD, X(x), {A_pad, INTS(lab, 4, 0)}, {A_mode, circular}));
+    CHECK(CALL(lab, OP_PAD, X(x), {A_pad, INTS(lab, 3, 0)}, {A_mode, circular}) &&
+          !CALL(lab, OP_PAD, X(x), {A_pad, INTS(lab, 4, 0)}, {A_mode, circular}));
     CHECK(CALL(lab, OP_PAD, X(x), {A_pad, INTS(lab, -1, 0, 1, 1)}) && IS(lab, DT_F32, 1, 4, 2));
-    CHECK(CALL(lab, OP_PAD, X(x), {A_pad, INTS(lab, -2, -1)}) && IS(lab, DT_F32, 1, 2, 0) && !CALL(lab, OP_PAD, X(x), {A_pad, INTS(lab, -2, -2)}));
-    CHECK(!CALL(lab, OP_PAD, X(x), {A_pad, INTS(lab, 1)}) && !CALL(lab, OP_PAD, X(x), {A_pad, INTS(lab, 0, 0, 0, 0, 0, 0, 1, 1)}));
+    CHECK(CALL(lab, OP_PAD, X(x), {A_pad, INTS(lab, -2, -1)}) && IS(lab, DT_F32, 1, 2, 0) &&
+          !CALL(lab, OP_PAD, X(x), {A_pad, INTS(lab, -2, -2)}));
+    CHECK(!CALL(lab, OP_PAD, X(x), {A_pad, INTS(lab, 1)}) &&
+          !CALL(lab, OP_PAD, X(x), {A_pad, INTS(lab, 0, 0, 0, 0, 0, 0, 1, 1)}));
     CHECK(CALL(lab, OP_TILE, X(x), {A_reps, INTS(lab, 2, 0)}) && IS(lab, DT_F32, 1, 4, 0));
-    CHECK(CALL(lab, OP_ROLL, X(x), {A_shifts, INTS(lab, -7)}) && !CALL(lab, OP_ROLL, X(x), {A_shifts, INTS(lab, 1, 2)}));
+    CHECK(CALL(lab, OP_ROLL, X(x), {A_shifts, INTS(lab, -7)}) &&
+          !CALL(lab, OP_ROLL, X(x), {A_shifts, INTS(lab, 1, 2)}));
     CHECK(op_attr(last(lab)->def, A_shifts)->list.p[0].i == 5);
-    CHECK(CALL(lab, OP_INTERPOLATE, X(x), {A_scale_factor, d_float(1.5)}, {A_mode, linear}) && IS(lab, DT_F32, 1, 2, 4));
+    CHECK(CALL(lab, OP_INTERPOLATE, X(x), {A_scale_factor, d_float(1.5)}, {A_mode, linear}) &&
+          IS(lab, DT_F32, 1, 2, 4));
     CHECK(op_attr(last(lab)->def, A_scale_factor) && !op_bool(last(lab)->def, A_align_corners));
-    CHECK(CALL(lab, OP_INTERPOLATE, X(x), {A_scale_factor, d_int(2)}) && IS(lab, DT_F32, 1, 2, 6) && !op_attr(last(lab)->def, A_scale_factor));
+    CHECK(CALL(lab, OP_INTERPOLATE, X(x), {A_scale_factor, d_int(2)}) && IS(lab, DT_F32, 1, 2, 6) &&
+          !op_attr(last(lab)->def, A_scale_factor));
     CHECK(!CALL(lab, OP_INTERPOLATE, X(x), {A_size, d_int(2)}, {A_mode, area}, {A_align_corners, d_bool(false)}));
-    CHECK(!CALL(lab, OP_INTERPOLATE, X(x), {A_size, d_int(2)}, {A_scale_factor, d_int(2)}) && !CALL(lab, OP_INTERPOLATE, X(x)));
-    CHECK(!CALL(lab, OP_INTERPOLATE, X(x), {A_size, INTS(lab, 2, 2)}) && !CALL(lab, OP_INTERPOLATE, X(x), {A_scale_factor, d_float(0.1)}));
+    CHECK(!CALL(lab, OP_INTERPOLATE, X(x), {A_size, d_int(2)}, {A_scale_factor, d_int(2)}) &&
+          !CALL(lab, OP_INTERPOLATE, X(x)));
+    CHECK(!CALL(lab, OP_INTERPOLATE, X(x), {A_size, INTS(lab, 2, 2)}) &&
+          !CALL(lab, OP_INTERPOLATE, X(x), {A_scale_factor, d_float(0.1)}));
 }
 
 int main(void)

@@ -1,5 +1,5 @@
-/* ops_storage.c - op_part and op_join against a walk over every element: on random small shapes (sizes 0 to 4, also 4-bit
- * types) a part is reported exactly when its elements lie one behind the other, at the place where they lie. */
+/* ops_storage.c - op_part and op_join against a walk over every element: on random small shapes (sizes 0 to 4, also
+ * 4-bit types) a part is reported exactly when its elements lie one behind the other, at the place where they lie. */
 #include "tests/unit/oplab.h"
 
 #include "ir/plan.h"
@@ -36,7 +36,8 @@ static void check_part(const Op *op, uint32_t out, const uint64_t *place)
 {
     const Value *x = op->in[0], *r = op->out[out];
     uint64_t offset = 99, first = r->nelem ? place[0] : 0;
-    bool expected = consecutive(place, r->nelem) && (r->nelem == 0 || whole_bytes(x->type.dtype, first, r->nelem, x->nelem));
+    bool expected = consecutive(place, r->nelem) &&
+                    (r->nelem == 0 || whole_bytes(x->type.dtype, first, r->nelem, x->nelem));
     CHECK(op_part(op, out, &offset) == expected);
     if (expected) CHECK(offset == first * dtype_bits(x->type.dtype) / 8);
 }
@@ -61,8 +62,10 @@ static void test_pieces(Lab *lab, uint64_t *seed)
     Value *x = random_input(lab, seed, random_dtype(seed), 1);
     unsigned axis = (unsigned)random_below(seed, x->type.shape.rank);
     bool chunk = random_below(seed, 2) != 0;
-    bool ok = chunk ? CALL(lab, OP_CHUNK, X(x), {A_chunks, d_int(1 + (int64_t)random_below(seed, 4))}, {A_dim, d_int(axis)})
-                    : CALL(lab, OP_SPLIT, X(x), {A_split_size, d_int(1 + (int64_t)random_below(seed, 3))}, {A_dim, d_int(axis)});
+    bool ok = chunk ? CALL(lab, OP_CHUNK, X(x), {A_chunks, d_int(1 + (int64_t)random_below(seed, 4))},
+                           {A_dim, d_int(axis)})
+                    : CALL(lab, OP_SPLIT, X(x), {A_split_size, d_int(1 + (int64_t)random_below(seed, 3))},
+                           {A_dim, d_int(axis)});
     CHECK(ok);
     const Op *op = last_op(lab);
     uint64_t start = 0;
@@ -78,8 +81,10 @@ static void test_slice(Lab *lab, uint64_t *seed)
     Value *x = random_input(lab, seed, random_dtype(seed), 1);
     unsigned axis = (unsigned)random_below(seed, x->type.shape.rank);
     int64_t extent = (int64_t)x->type.shape.dim[axis], start = (int64_t)random_below(seed, (uint64_t)extent + 1);
-    int64_t length = (int64_t)random_below(seed, (uint64_t)(extent - start) + 1), step = 1 + (int64_t)random_below(seed, 3);
-    CHECK(CALL(lab, OP_SLICE, X(x), {A_dim, d_int(axis)}, {A_start, d_int(start)}, {A_end, d_int(start + length)}, {A_step, d_int(step)}));
+    int64_t length = (int64_t)random_below(seed, (uint64_t)(extent - start) + 1),
+            step = 1 + (int64_t)random_below(seed, 3);
+    CHECK(CALL(lab, OP_SLICE, X(x), {A_dim, d_int(axis)}, {A_start, d_int(start)}, {A_end, d_int(start + length)},
+               {A_step, d_int(step)}));
     check_cut(last_op(lab), 0, axis, (uint64_t)start, (uint64_t)step, false);
     CHECK(CALL(lab, OP_NARROW, X(x), {A_dim, d_int(axis)}, {A_start, d_int(start)}, {A_length, d_int(length)}));
     check_cut(last_op(lab), 0, axis, (uint64_t)start, 1, false);
@@ -129,7 +134,8 @@ static void test_join(Lab *lab, uint64_t *seed)
     bool stack = random_below(seed, 2) != 0;
     DType dtype = random_dtype(seed);
     Value *x = random_input(lab, seed, dtype, stack ? 0 : 1), *in[3];
-    unsigned axis = (unsigned)random_below(seed, x->type.shape.rank + (stack ? 1u : 0u)), n = 1 + (unsigned)random_below(seed, 3);
+    unsigned axis = (unsigned)random_below(seed, x->type.shape.rank + (stack ? 1u : 0u)),
+             n = 1 + (unsigned)random_below(seed, 3);
     Datum items[3];
     for (unsigned i = 0; i < n; i++) {
         Shape s = x->type.shape;
@@ -150,7 +156,8 @@ static void test_join(Lab *lab, uint64_t *seed)
         }
         start += s.dim[axis];
         uint64_t offset = 99, total = op->out[0]->nelem, first = in[i]->nelem ? place[0] : 0;
-        bool expected = consecutive(place, in[i]->nelem) && (in[i]->nelem == 0 || whole_bytes(dtype, first, in[i]->nelem, total));
+        bool expected = consecutive(place, in[i]->nelem) &&
+                        (in[i]->nelem == 0 || whole_bytes(dtype, first, in[i]->nelem, total));
         CHECK(op_join(op, i, &offset) == expected);
         if (expected) CHECK(offset == first * dtype_bits(dtype) / 8);
     }
@@ -169,11 +176,13 @@ static void test_overwrite(Lab *lab)
     CHECK(CALL(lab, OP_ADD, X(row), {A_other, d_tensor(x)}));
     CHECK(reason(last_op(lab), 0) == REASON_BROADCAST && reason(last_op(lab), 1) == REASON_NONE);
     CHECK(CALL(lab, OP_MUL, X(x), {A_other, d_float(2)}));
-    CHECK(reason(last_op(lab), 0) == REASON_NONE && reason(last_op(lab), 1) == REASON_NO_OPERAND && reason(last_op(lab), 2) == REASON_NO_OPERAND);
+    CHECK(reason(last_op(lab), 0) == REASON_NONE && reason(last_op(lab), 1) == REASON_NO_OPERAND &&
+          reason(last_op(lab), 2) == REASON_NO_OPERAND);
     CHECK(CALL(lab, OP_GT, X(x), {A_other, d_float(0)}));
     CHECK(reason(last_op(lab), 0) == REASON_DTYPE);
     CHECK(CALL(lab, OP_WHERE, {A_condition, d_tensor(mask)}, X(bytes), {A_other, d_int(1)}));
-    CHECK(reason(last_op(lab), 0) == REASON_NONE && reason(last_op(lab), 1) == REASON_NONE && reason(last_op(lab), 2) == REASON_NO_OPERAND);
+    CHECK(reason(last_op(lab), 0) == REASON_NONE && reason(last_op(lab), 1) == REASON_NONE &&
+          reason(last_op(lab), 2) == REASON_NO_OPERAND);
     CHECK(CALL(lab, OP_SOFTMAX, X(x), {A_dim, d_int(1)}));
     CHECK(reason(last_op(lab), 0) == REASON_NONE);
     CHECK(CALL(lab, OP_PRELU, X(x), {A_num_parameters, d_int(3)}));
