@@ -28,16 +28,7 @@ static bool is_transposed(OpKind kind) {
 
 /* What must hold of x before a weight can be made for it. */
 static bool check_input(Typing *t, const Value *x, unsigned n) {
-    if (!typing_rank(t, x, n + 2, n + 2, window_form(n)) || !typing_float(t, x)) return false;
-    for (unsigned i = 1; i < n + 2; i++) {
-        if (x->type.shape.dim[i] > 0) continue;
-        Diag *d = diag(t->ctx, DIAG_SHAPE_MISMATCH, t->span,
-                       "%s takes no empty axis but the batch, and axis %u of %s is empty", op_info(t->kind)->name, i,
-                       type_text(t->ctx->scratch, &x->type));
-        note_value(t->ctx, d, x);
-        return false;
-    }
-    return true;
+    return typing_rank(t, x, n + 2, n + 2, window_form(n)) && typing_float(t, x) && window_not_empty(t, x, n);
 }
 
 static bool check_divides(Typing *t, int64_t groups, uint64_t channels, const char *which, const Value *x) {
@@ -97,7 +88,7 @@ static bool bind(Call *c) {
 
 static bool wrong_weight(Typing *t, const Value *x, const Value *v, const char *what) {
     Diag *d = diag(t->ctx, DIAG_SHAPE_MISMATCH, t->span, "the %s %s does not fit %s of %s", what,
-                   type_text(t->ctx->scratch, &v->type), op_info(t->kind)->name, type_text(t->ctx->scratch, &x->type));
+                   x_text(t, v), op_info(t->kind)->name, x_text(t, x));
     note_value(t->ctx, d, v);
     note_value(t->ctx, d, x);
     return false;
@@ -121,7 +112,7 @@ static bool check_weights(Typing *t, const Window *w, int64_t groups, uint64_t *
 
 static bool too_small(Typing *t, const Value *x, unsigned axis, int64_t size) {
     Diag *d = diag(t->ctx, DIAG_WINDOW, t->span, "axis %u of the result of %s on %s would have %lld elements", axis,
-                   op_info(t->kind)->name, type_text(t->ctx->scratch, &x->type), (long long)size);
+                   op_info(t->kind)->name, x_text(t, x), (long long)size);
     note_value(t->ctx, d, x);
     diag_help(t->ctx, d, "padding takes elements away from a transposed convolution's result");
     return false;

@@ -13,10 +13,6 @@
 
 #include "ops/axes.h"
 
-static const char *text(const Typing *t, const Value *v) {
-    return type_text(t->ctx->scratch, &v->type);
-}
-
 static uint64_t last_axis(const Value *v) {
     return v->type.shape.dim[v->type.shape.rank - 1];
 }
@@ -31,20 +27,11 @@ static Init uniform_within(double fan_in) {
     return (Init){INIT_UNIFORM, -bound, bound};
 }
 
-static bool check_number(Typing *t, const Value *v) {
-    if (v->type.dtype != DT_BOOL) return true;
-    Diag *d = diag(t->ctx, DIAG_DTYPE_MISMATCH, t->span, "%s is defined on numbers, but this is %s",
-                   op_info(t->kind)->name, text(t, v));
-    note_value(t->ctx, d, v);
-    diag_help(t->ctx, d, "cast it first: |> cast(f32)");
-    return false;
-}
-
 /* A tied weight that does not fit. */
 static bool wrong_weight(Typing *t, const Value *weight, unsigned rank, const uint64_t *dims, const Value *x) {
     Shape wanted = shape_of(rank, dims);
     Diag *d = diag(t->ctx, DIAG_SHAPE_MISMATCH, typing_span(t, A_weight), "%s on %s needs a weight %s, but this is %s",
-                   op_info(t->kind)->name, text(t, x), shape_text(t->ctx->scratch, &wanted), text(t, weight));
+                   op_info(t->kind)->name, x_text(t, x), shape_text(t->ctx->scratch, &wanted), x_text(t, weight));
     note_value(t->ctx, d, weight);
     note_value(t->ctx, d, x);
     return false;
@@ -54,7 +41,7 @@ static bool check_bias(Typing *t, const Value *x, const Value *bias, uint64_t ou
     if (!bias) return true;
     if (has_shape(bias, 1, &out)) return typing_same_dtype(t, x, bias);
     Diag *d = diag(t->ctx, DIAG_SHAPE_MISMATCH, t->span, "the bias of %s must be [%llu], but this is %s",
-                   op_info(t->kind)->name, (unsigned long long)out, text(t, bias));
+                   op_info(t->kind)->name, (unsigned long long)out, x_text(t, bias));
     note_value(t->ctx, d, bias);
     return false;
 }
@@ -148,7 +135,7 @@ static bool check_rows(Typing *t, const Value *a, const Value *b) {
     x.dim[x.rank - 1] = y.dim[y.rank - 1] = 1;
     if (shape_equal(&x, &y)) return typing_float(t, a) && typing_same_dtype(t, a, b);
     Diag *d = diag(t->ctx, DIAG_SHAPE_MISMATCH, t->span, "bilinear needs equal leading axes, but these are %s and %s",
-                   text(t, a), text(t, b));
+                   x_text(t, a), x_text(t, b));
     note_value(t->ctx, d, a);
     note_value(t->ctx, d, b);
     return false;
@@ -200,8 +187,8 @@ static bool batch_axes(Typing *t, const Value *a, const Value *b, Shape *s) {
         uint64_t dx = i <= nx ? x->dim[nx - i] : 1, dy = i <= ny ? y->dim[ny - i] : 1;
         if (dx != dy && dx != 1 && dy != 1) {
             Diag *d = diag(t->ctx, DIAG_SHAPE_MISMATCH, t->span,
-                           "matmul cannot broadcast the leading axes of %s and %s: %llu and %llu", text(t, a),
-                           text(t, b), (unsigned long long)dx, (unsigned long long)dy);
+                           "matmul cannot broadcast the leading axes of %s and %s: %llu and %llu", x_text(t, a),
+                           x_text(t, b), (unsigned long long)dx, (unsigned long long)dy);
             note_value(t->ctx, d, a);
             note_value(t->ctx, d, b);
             return false;
@@ -214,8 +201,8 @@ static bool batch_axes(Typing *t, const Value *a, const Value *b, Shape *s) {
 
 static bool wrong_inner(Typing *t, const Value *a, const Value *b) {
     Diag *d = diag(t->ctx, DIAG_SHAPE_MISMATCH, t->span,
-                   "matmul of %s and %s: the last axis of the left is %llu, but %s of the right is %llu", text(t, a),
-                   text(t, b), (unsigned long long)last_axis(a),
+                   "matmul of %s and %s: the last axis of the left is %llu, but %s of the right is %llu", x_text(t, a),
+                   x_text(t, b), (unsigned long long)last_axis(a),
                    b->type.shape.rank == 1 ? "the axis" : "the last but one", (unsigned long long)inner_right(b));
     note_value(t->ctx, d, a);
     note_value(t->ctx, d, b);
@@ -229,7 +216,7 @@ static bool infer_matmul(Typing *t) {
     const Value *a = t->in[0], *b = t->in[1];
     Shape s = {.rank = 0};
     if (!typing_rank(t, a, 1, MAX_RANK, "vectors and matrices") ||
-        !typing_rank(t, b, 1, MAX_RANK, "vectors and matrices") || !check_number(t, a) || !typing_same_dtype(t, a, b))
+        !typing_rank(t, b, 1, MAX_RANK, "vectors and matrices") || !typing_number(t, a) || !typing_same_dtype(t, a, b))
         return false;
     if (last_axis(a) != inner_right(b)) return wrong_inner(t, a, b);
     if (!batch_axes(t, a, b, &s)) return false;
@@ -243,7 +230,7 @@ static bool infer_matmul(Typing *t) {
 static bool check_ids(Typing *t, const Value *ids) {
     if (ids->type.dtype == DT_I64 || ids->type.dtype == DT_I32) return true;
     Diag *d = diag(t->ctx, DIAG_DTYPE_MISMATCH, t->span, "embedding takes integer ids, i64 or i32, but this is %s",
-                   text(t, ids));
+                   x_text(t, ids));
     note_value(t->ctx, d, ids);
     if (!dtype_is_float(ids->type.dtype)) diag_help(t->ctx, d, "cast it first: |> cast(i64)");
     return false;

@@ -10,10 +10,6 @@
 
 #include "ops/axes.h"
 
-static const char *text(const Typing *t, const Value *v) {
-    return type_text(t->ctx->scratch, &v->type);
-}
-
 static bool of_classes(OpKind kind) {
     return kind == OP_CROSS_ENTROPY || kind == OP_NLL_LOSS;
 }
@@ -21,7 +17,7 @@ static bool of_classes(OpKind kind) {
 static bool target_fails(Typing *t, DiagCode code, const char *wants, const char *help) {
     const Value *x = t->in[0], *target = t->in[1];
     Diag *d = diag(t->ctx, code, typing_span(t, A_target), "%s on %s takes %s as target, but this is %s",
-                   op_info(t->kind)->name, text(t, x), wants, text(t, target));
+                   op_info(t->kind)->name, x_text(t, x), wants, x_text(t, target));
     note_value(t->ctx, d, x);
     note_value(t->ctx, d, target);
     if (help) diag_help(t->ctx, d, "%s", help);

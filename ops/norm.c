@@ -44,7 +44,7 @@ static bool check_channels(Typing *t, const Value *x) {
 static bool check_statistics(Typing *t, const Value *x, uint64_t nelem, const char *what) {
     if (nelem != 1) return true;
     Diag *d = diag(t->ctx, DIAG_SHAPE_MISMATCH, t->span, "%s of %s would normalise over one element a %s", op_text(t),
-                   type_text(t->ctx->scratch, &x->type), what);
+                   x_text(t, x), what);
     note_value(t->ctx, d, x);
     return false;
 }
@@ -68,7 +68,7 @@ static bool check_dims(Typing *t, const Value *x, int64_t dims) {
         return false;
     if (dims <= rank) return true;
     Diag *d = diag(t->ctx, DIAG_AXIS_RANGE, typing_span(t, A_dims), "%s over %lld axes, but %s has %u", op_text(t),
-                   (long long)dims, type_text(t->ctx->scratch, &x->type), rank);
+                   (long long)dims, x_text(t, x), rank);
     note_value(t->ctx, d, x);
     diag_help(t->ctx, d, "dims is how many of the last axes are normalised; their sizes are inferred");
     return false;
@@ -172,7 +172,7 @@ static bool check_stored(Typing *t, uint32_t first, uint32_t last, unsigned rank
         if (shape_equal(&v->type.shape, &wanted)) continue;
         Diag *d =
             diag(t->ctx, DIAG_SHAPE_MISMATCH, t->span, "operand %u of %s must have the shape %s, but this is %s",
-                 (unsigned)i, op_text(t), shape_text(t->ctx->scratch, &wanted), type_text(t->ctx->scratch, &v->type));
+                 (unsigned)i, op_text(t), shape_text(t->ctx->scratch, &wanted), x_text(t, v));
         note_value(t->ctx, d, v);
         note_value(t->ctx, d, t->in[0]);
         return false;

@@ -36,28 +36,9 @@ static Pool pool_of(OpKind kind) {
     }
 }
 
-static bool check_dtype(Typing *t, const Value *x, bool max) {
-    if (!max) return typing_float(t, x);
-    if (x->type.dtype != DT_BOOL) return true;
-    Diag *d = diag(t->ctx, DIAG_DTYPE_MISMATCH, t->span, "%s is defined on numbers, but this is %s",
-                   op_info(t->kind)->name, type_text(t->ctx->scratch, &x->type));
-    note_value(t->ctx, d, x);
-    return false;
-}
-
-/* Only the batch may be empty. */
 static bool check_input(Typing *t, const Value *x, Pool p) {
-    const Shape *s = &x->type.shape;
-    if (!typing_rank(t, x, p.n + 1, p.n + 2, window_form(p.n)) || !check_dtype(t, x, p.max)) return false;
-    for (unsigned i = s->rank == p.n + 2; i < s->rank; i++) {
-        if (s->dim[i] > 0) continue;
-        Diag *d = diag(t->ctx, DIAG_SHAPE_MISMATCH, t->span,
-                       "%s takes no empty axis but the batch, and axis %u of %s is empty", op_info(t->kind)->name, i,
-                       type_text(t->ctx->scratch, &x->type));
-        note_value(t->ctx, d, x);
-        return false;
-    }
-    return true;
+    return typing_rank(t, x, p.n + 1, p.n + 2, window_form(p.n)) &&
+           (p.max ? typing_number(t, x) : typing_float(t, x)) && window_not_empty(t, x, p.n);
 }
 
 /* ------------------------------------------------------------------------------------------------------------------ */

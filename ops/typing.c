@@ -1,11 +1,7 @@
 /* typing.c - what the shape rules of all families share: finding attributes, pushing result types, broadcasting,
  * and the diagnostics of dtypes and ranks. Every message names the operator and both sides, and notes where each value
  * comes from. All of it is O(rank + number of attributes). */
-#include "ops/ops.h"
-
-static const char *text_of(const Typing *t, const Value *v) {
-    return type_text(t->ctx->scratch, &v->type);
-}
+#include "ops/axes.h"
 
 static const char *op_text(const Typing *t) {
     return op_info(t->kind)->name;
@@ -62,7 +58,7 @@ bool typing_at_least(Typing *t, AttrName name, const int64_t *v, uint32_t n, int
 
 static bool broadcast_fails(Typing *t, const Value *a, const Value *b, unsigned from_end, uint64_t na, uint64_t nb) {
     Diag *d = diag(t->ctx, DIAG_SHAPE_MISMATCH, t->span, "%s cannot broadcast %s with %s: axis -%u is %llu and %llu",
-                   op_text(t), text_of(t, a), text_of(t, b), from_end, (unsigned long long)na, (unsigned long long)nb);
+                   op_text(t), x_text(t, a), x_text(t, b), from_end, (unsigned long long)na, (unsigned long long)nb);
     note_value(t->ctx, d, a);
     note_value(t->ctx, d, b);
     diag_help(t->ctx, d, "counted from the last axis, two sizes must be equal or one of them 1");
@@ -85,20 +81,27 @@ bool typing_same_dtype(Typing *t, const Value *a, const Value *b) {
     if (a->type.dtype == b->type.dtype) return true;
     Diag *d =
         diag(t->ctx, DIAG_DTYPE_MISMATCH, t->span, "%s takes operands of one element type, but these are %s and %s",
-             op_text(t), text_of(t, a), text_of(t, b));
+             op_text(t), x_text(t, a), x_text(t, b));
     note_value(t->ctx, d, a);
     note_value(t->ctx, d, b);
     diag_help(t->ctx, d, "make them equal with cast, for example cast(x, %s)", dtype_name(a->type.dtype));
     return false;
 }
 
-bool typing_float(Typing *t, const Value *v) {
-    if (dtype_is_float(v->type.dtype)) return true;
-    Diag *d = diag(t->ctx, DIAG_DTYPE_MISMATCH, t->span, "%s is defined on floats only, but this is %s", op_text(t),
-                   text_of(t, v));
+static bool not_defined(Typing *t, const Value *v, const char *on) {
+    Diag *d = diag(t->ctx, DIAG_DTYPE_MISMATCH, t->span, "%s is defined on %s only, but this is %s", op_text(t), on,
+                   x_text(t, v));
     note_value(t->ctx, d, v);
     diag_help(t->ctx, d, "cast it first: |> cast(f32)");
     return false;
+}
+
+bool typing_float(Typing *t, const Value *v) {
+    return dtype_is_float(v->type.dtype) || not_defined(t, v, "floats");
+}
+
+bool typing_number(Typing *t, const Value *v) {
+    return v->type.dtype != DT_BOOL || not_defined(t, v, "numbers");
 }
 
 static const char *rank_range(const Typing *t, unsigned lo, unsigned hi) {
@@ -111,7 +114,7 @@ bool typing_rank(Typing *t, const Value *v, unsigned lo, unsigned hi, const char
     unsigned rank = v->type.shape.rank;
     if (rank >= lo && rank <= hi) return true;
     Diag *d = diag(t->ctx, DIAG_RANK_MISMATCH, t->span, "%s takes %s (rank %s), but this is %s (rank %u)", op_text(t),
-                   form, rank_range(t, lo, hi), text_of(t, v), rank);
+                   form, rank_range(t, lo, hi), x_text(t, v), rank);
     note_value(t->ctx, d, v);
     if (rank + 1 == lo) diag_help(t->ctx, d, "an axis of size 1 can be added: |> unsqueeze(0)");
     return false;

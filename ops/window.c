@@ -127,7 +127,7 @@ static bool no_window(Typing *t, const Window *w, unsigned i, const Value *x, in
     unsigned axis = x->type.shape.rank - w->n + i;
     Diag *d = diag(t->ctx, DIAG_WINDOW, t->span,
                    "the window of %s spans %lld, but axis %u of %s has %llu and %lld + %lld of padding",
-                   op_info(t->kind)->name, (long long)span, axis, type_text(t->ctx->scratch, &x->type),
+                   op_info(t->kind)->name, (long long)span, axis, x_text(t, x),
                    (unsigned long long)x->type.shape.dim[axis], (long long)w->begin[i], (long long)w->end[i]);
     note_value(t->ctx, d, x);
     return false;
@@ -145,6 +145,19 @@ bool window_places(Typing *t, const Window *w, unsigned i, const Value *x, bool 
     int64_t n = room / s; /* of the last window; its first element is at n * s - begin */
     if (ceil && n > 0 && n > (reach - 1) / s) n--;
     *places = (uint64_t)n + 1;
+    return true;
+}
+
+bool window_not_empty(Typing *t, const Value *x, unsigned n) {
+    const Shape *s = &x->type.shape;
+    for (unsigned i = s->rank - n - 1; i < s->rank; i++) {
+        if (s->dim[i] > 0) continue;
+        Diag *d = diag(t->ctx, DIAG_SHAPE_MISMATCH, t->span,
+                       "%s takes no empty axis but the batch, and axis %u of %s is empty", op_info(t->kind)->name, i,
+                       x_text(t, x));
+        note_value(t->ctx, d, x);
+        return false;
+    }
     return true;
 }
 

@@ -30,6 +30,8 @@ bool window_span(const Window *, unsigned i, int64_t *span);
  * division rounds up, but a last window that would start in the padding after the input is dropped. False after a
  * diagnostic when there is none. */
 bool window_places(Typing *, const Window *, unsigned i, const Value *x, bool ceil, uint64_t *places);
+/* Only the batch may be empty: channels and spatial axes, the last n + 1 of x, have elements. */
+bool window_not_empty(Typing *, const Value *x, unsigned n);
 const char *window_form(unsigned n);                      /* "[N, C, H, W]" */
 
 #endif
