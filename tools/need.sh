@@ -18,7 +18,8 @@ for what; do
         need python3 python3
         need diff diffutils ;;
     ci)
-        need clang clang ;;
+        need clang "clang libclang-rt-dev"
+        ! command -v clang >/dev/null 2>&1 || [ -e "$(clang -print-runtime-dir)" ] || missing="$missing libclang-rt-dev" ;;
     *)
         echo "usage: need.sh build|test|ci ..." >&2
         exit 2 ;;
