@@ -1,8 +1,9 @@
 /* csv.c - the report as one table (RFC 4180 quoting, a header, lines end with LF). The first column says what a line is:
  *
  *     input    an input of the net
- *     layer    an operator or a declared tensor; an operator of several results has one line for each, its own figures
- *              (params, buffer_elements, macs) on the first, so that a column's sum is the total
+ *     layer    an operator or a declared tensor; one line for each result, and for each tensor that operators fused into
+ *              its step leave in memory (made_by). params, buffer_elements and macs stand on the first, so that a
+ *              column's sum is the total
  *     buffer   where it lies: bytes, offset (empty: outside the arena), life
  *     total    name and value, the totals of --report=json
  *
@@ -14,7 +15,7 @@
 typedef enum Column {
     C_ROW, C_NAME, C_OP, C_SOURCE, C_TENSOR, C_DTYPE, C_SHAPE, C_BYTES, C_PARAMS, C_BUFFER_ELEMENTS, C_MACS, C_STEP,
     C_LIVE_BYTES, C_BUFFER, C_BYTE_OFFSET, C_OFFSET, C_FIRST, C_LAST, C_SHARES, C_WHY_NOT_SHARED, C_FATE, C_FUSED_INTO,
-    C_VALUE, NCOLUMNS
+    C_MADE_BY, C_VALUE, NCOLUMNS
 } Column;
 
 static const char *const header[NCOLUMNS] = {
@@ -22,7 +23,8 @@ static const char *const header[NCOLUMNS] = {
     [C_SHAPE] = "shape", [C_BYTES] = "bytes", [C_PARAMS] = "params", [C_BUFFER_ELEMENTS] = "buffer_elements",
     [C_MACS] = "macs", [C_STEP] = "step", [C_LIVE_BYTES] = "live_bytes", [C_BUFFER] = "buffer",
     [C_BYTE_OFFSET] = "byte_offset", [C_OFFSET] = "offset", [C_FIRST] = "first", [C_LAST] = "last", [C_SHARES] = "shares",
-    [C_WHY_NOT_SHARED] = "why_not_shared", [C_FATE] = "fate", [C_FUSED_INTO] = "fused_into", [C_VALUE] = "value",
+    [C_WHY_NOT_SHARED] = "why_not_shared", [C_FATE] = "fate", [C_FUSED_INTO] = "fused_into",
+    [C_MADE_BY] = "made_by", [C_VALUE] = "value",
 };
 
 typedef struct Line { Arena *arena; const char *field[NCOLUMNS]; } Line;          /* NULL: empty */
@@ -78,9 +80,11 @@ static Line row_line(const Report *r, const Row *row) {
     return l;
 }
 
+/* A row's own figures stand on its first line only. */
 static void put_row(StrBuf *sb, const Report *r, const Row *row) {
-    uint32_t n = row->op != NULL ? row->op->nout : 1;
-    for (uint32_t i = 0; i < n; i++) {
+    size_t n;
+    const Output *out = report_outputs(r, row, &n);
+    for (size_t i = 0; i == 0 || i < n; i++) {
         Line l = row_line(r, row);
         if (i == 0 && row->kind != ROW_INPUT) {
             set(&l, C_PARAMS, row->params);
@@ -88,7 +92,9 @@ static void put_row(StrBuf *sb, const Report *r, const Row *row) {
             set(&l, C_MACS, row->macs);
         }
         if (row->kind != ROW_STORED)
-            set_tensor(&l, r, row->op != NULL ? row->op->out[i] : row->value, row->host == NULL);
+            set_tensor(&l, r, n > 0 ? out[i].value : row->value, n == 0 || out[i].placed);
+        if (n > 0 && out[i].made_by != NULL)
+            l.field[C_MADE_BY] = out[i].made_by->path;
         put_line(sb, l.field);
     }
 }

@@ -69,24 +69,13 @@ static void put_output(Json *j, const Report *r, const Value *v, bool own, const
     json_inline(j, false);
 }
 
-/* The results of a row's op; then, in the row of a step's anchor, what the ops fused into it leave in memory: they run
- * there, so their own rows have no buffer. */
 static void put_outputs(Json *j, const Report *r, const Row *row) {
-    const Op *op = row->op;
-    const Plan *p = r->p;
+    size_t n;
+    const Output *out = report_outputs(r, row, &n);
     json_key(j, "outputs");
     json_array(j);
-    for (uint32_t i = 0; op != NULL && i < op->nout; i++)
-        put_output(j, r, op->out[i], row->host == NULL, NULL);
-    if (op != NULL && p->fate[op->id] == FATE_RUN && row->step < p->steps.n) {
-        const Step *s = &p->steps.p[row->step];
-        for (size_t k = 0; k < s->ops.n; k++) {
-            const Op *other = r->g->ops.p[s->ops.p[k]];
-            for (uint32_t i = 0; other != op && i < other->nout; i++)
-                if (p->place[other->out[i]->id].buffer != NO_ID)
-                    put_output(j, r, other->out[i], true, other);
-        }
-    }
+    for (size_t i = 0; i < n; i++)
+        put_output(j, r, out[i].value, out[i].placed, out[i].made_by);
     json_end_array(j);
 }
 

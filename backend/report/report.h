@@ -21,11 +21,18 @@ typedef struct Row {
     uint64_t live_bytes;                                  /* of the arena in that step */
 } Row;
 
+typedef struct Output {                                   /* a tensor of a row */
+    const Value *value;
+    const Op *made_by;                                    /* an op fused into the row's step that leaves it in memory; NULL: the row's own */
+    bool placed;                                          /* its storage belongs to this row */
+} Output;
+
 typedef struct Alive {                                    /* a buffer of the arena that is needed at the peak */
     const Buffer *buffer;
     const Value *value;                                   /* the largest value in it then; NULL for a workspace */
     uint64_t bytes;                                       /* of it that are needed, aligned as the plan counts them */
     uint32_t nvalues;                                     /* that lie in it then */
+    uint32_t last;                                        /* step that needs those bytes last */
 } Alive;
 
 typedef struct Report {
@@ -45,6 +52,7 @@ typedef struct Report {
 
 /* rows.c */
 bool report_collect(Report *, Ctx *, const Graph *, const Plan *, const ReportOptions *);   /* false after [too-large] */
+Output *report_outputs(const Report *, const Row *, size_t *n);                  /* of a ROW_OP; none for the others */
 const Place *report_place(const Report *, const Value *); /* where a value lies: its own place, or that of its stand-in */
 const Buffer *report_buffer(const Report *, const Value *);                      /* NULL: it has no storage */
 const Op *report_peak_op(const Report *);                 /* NULL when nothing runs */

@@ -117,6 +117,26 @@ static bool sum_rows(Report *r) {
     return true;
 }
 
+/* Ops fused into a step have rows without buffers: what they leave in memory stands in the row of the step's anchor. */
+Output *report_outputs(const Report *r, const Row *row, size_t *n) {
+    const Plan *p = r->p;
+    const Op *op = row->op;
+    VEC(Output) out = {0};
+    for (uint32_t i = 0; op != NULL && i < op->nout; i++)
+        vec_push(r->arena, &out, ((Output){op->out[i], NULL, row->host == NULL}));
+    if (op != NULL && p->fate[op->id] == FATE_RUN && row->step < p->steps.n) {
+        const Step *s = &p->steps.p[row->step];
+        for (size_t k = 0; k < s->ops.n; k++) {
+            const Op *other = r->g->ops.p[s->ops.p[k]];
+            for (uint32_t i = 0; other != op && i < other->nout; i++)
+                if (lies_somewhere(r, other->out[i]))
+                    vec_push(r->arena, &out, ((Output){other->out[i], other, true}));
+        }
+    }
+    *n = out.n;
+    return out.p;
+}
+
 /* ---- live bytes */
 
 static uint64_t piece_bytes(const Plan *p, const Buffer *b, const Piece *q) {
@@ -171,8 +191,10 @@ static Alive alive_in(const Report *r, const Buffer *b) {
     Alive a = {.buffer = b};
     uint32_t at = r->p->peak_step;
     for (size_t k = 0; k < b->pieces.n; k++)
-        if (b->pieces.p[k].first <= at && at <= b->pieces.p[k].last)
+        if (b->pieces.p[k].first <= at && at <= b->pieces.p[k].last) {
             a.bytes += piece_bytes(r->p, b, &b->pieces.p[k]);
+            a.last = b->pieces.p[k].last > a.last ? b->pieces.p[k].last : a.last;
+        }
     for (uint32_t k = r->in_buffer_from[b->id]; k < r->in_buffer_from[b->id + 1]; k++) {
         const Value *v = r->g->values.p[r->in_buffer[k]];
         const Place *l = report_place(r, v);

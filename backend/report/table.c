@@ -36,7 +36,7 @@ static const bool right_aligned[NCOLUMNS] = {
 static const char *step_text(const Report *r, const Row *row) {
     if (row->kind != ROW_OP || row->step == NO_ID)
         return "";
-    return arena_printf(r->arena, "%" PRIu32 "%s", row->step, row->host != NULL ? "'" : "");
+    return arena_printf(r->arena, "%" PRIu32 "%s", row->step, row->host != NULL ? "'" : " ");
 }
 
 static const char *op_text(const Report *r, const Row *row) {
@@ -123,7 +123,7 @@ static Cells row_cells(const Table *t, const Row *row) {
 
 static Cells head_cells(const Table *t) {
     const char *unit = unit_name(t->r);
-    Cells c = {{"#", "layer", "op", "output", "params", "MACs", NULL, NULL, "offset", "life"}};
+    Cells c = {{"# ", "layer", "op", "output", "params", "MACs", NULL, NULL, "offset", "life"}};
     c.text[T_BYTES] = arena_printf(t->r->arena, "out %s", t->r->opt->units == UNITS_B ? "bytes" : unit);
     c.text[T_LIVE] = arena_printf(t->r->arena, "live %s", t->r->opt->units == UNITS_B ? "bytes" : unit);
     return c;

@@ -48,11 +48,10 @@ static void put_workspace(StrBuf *sb, const Report *r, const Alive *a, size_t in
 
 static void put_value(StrBuf *sb, const Report *r, const Alive *a, size_t indent) {
     const Value *v = a->value;
-    const Place *l = report_place(r, v);
     const char *shares = report_shares(r, v), *why_not = report_why_not(r, v);
     put_line(sb, indent, maker(r, v));
     put_line(sb, indent, is_result(r, v) ? "a result: kept for the caller"
-                                         : arena_printf(r->arena, "last read by %s", step_name(r, l->last)));
+                                         : arena_printf(r->arena, "last read by %s", step_name(r, a->last)));
     if (shares != NULL)
         put_line(sb, indent, arena_printf(r->arena, "shares its buffer: %s", shares));
     else if (why_not != NULL)
@@ -121,7 +120,8 @@ static void put_refusals(StrBuf *sb, const Report *r) {
     if (limit > 0 && n > limit)
         sb_printf(sb, "  [%zu others: -n 0]\n", n - limit);
     if (by_kernel > 0)
-        sb_printf(sb, "\n%zu more results lie apart from their operands because %s\n", by_kernel, reason_text(REASON_KERNEL));
+        sb_printf(sb, "\n%zu result%s apart from %s operands: %s\n", by_kernel, by_kernel == 1 ? " lies" : "s lie",
+                  by_kernel == 1 ? "its" : "their", reason_text(REASON_KERNEL));
 }
 
 void report_why(StrBuf *out, Ctx *ctx, const Graph *g, const Plan *p, const ReportOptions *opt) {
