@@ -69,14 +69,6 @@ static bool read_program(Unit *u, uint32_t file) {
     return stage_done(u->c);
 }
 
-/* What @memory says holds where the command line is silent. */
-static void take_memory_options(Options *o, const Graph *g) {
-    if (!o->plan.align)
-        o->plan.align = g->mem_align;
-    if (!o->report.budget)
-        o->report.budget = g->mem_budget;
-}
-
 /* A dump is printed as it was read, unless a plan is asked for by an option. */
 static bool wants_plan(const Unit *u) {
     static const OptionId ids[] = { OPT_PLAN, OPT_TARGET, OPT_ALIGN, OPT_IO, OPT_BUDGET, OPT_ARENA_BUDGET, OPT_PRINT_AFTER };
@@ -88,7 +80,8 @@ static bool wants_plan(const Unit *u) {
 }
 
 static bool make_plan(Unit *u) {
-    take_memory_options(u->o, u->graph);
+    if (!u->o->report.budget)
+        u->o->report.budget = u->graph->mem_budget;       /* @memory(budget=...) */
     if (!pass_demand(u->c, u->graph) || !stage_done(u->c))
         return stage_done(u->c);
     u->plan = plan_network(u->c, u->graph, &u->o->plan);

@@ -7,7 +7,6 @@
 #include "passes/steps.h"
 #include "passes/passes.h"
 
-#include <stdio.h>
 #include <string.h>
 
 typedef struct Pass {
@@ -50,7 +49,7 @@ static void print_after(Ctx *ctx, const Graph *g, const Plan *p, const char *nam
         return;
     sb_init(&out, ctx->scratch);
     ir_print(&out, ctx, g, p);
-    fwrite(out.p, 1, out.n, stderr);
+    diag_dump(out.p, out.n);
 }
 
 static uint64_t target_align(Target t) { return t == TARGET_CUDA ? 256 : 64; }
