@@ -1,7 +1,7 @@
 /* arena.c - region memory: blocks from malloc, allocation by bumping a pointer, everything freed at once.
  *
  * Blocks start at 64 KiB and double up to 8 MiB, so that a small compilation touches little and a large one makes few calls.
- * A request larger than the next block gets a block of its own size. Memory is zero: blocks come from calloc, whose fresh
+ * A request of more than half the next block gets a block of its own. Memory is zero: blocks come from calloc, whose fresh
  * pages cost nothing until they are used, and a reset clears what was used of the block it keeps.
  *
  * Under the address sanitizer the unused part of each block is poisoned and every allocation is followed by 16 poisoned
@@ -85,11 +85,13 @@ void arena_free(Arena *a) {
 }
 
 void arena_reset(Arena *a) {
-    for (Block *b = a->newest, *older; b != a->first; b = older) {
+    for (Block *b = a->newest, *older; b; b = older) {
         older = b->older;
-        block_free(b);
+        if (b != a->first)
+            block_free(b);
     }
     Block *b = a->newest = a->first;
+    b->older = NULL;
     UNPOISON(block_data(b), b->used);
     memset(block_data(b), 0, b->used);
     POISON(block_data(b), b->size);
@@ -98,11 +100,17 @@ void arena_reset(Arena *a) {
     a->total = 0;
 }
 
+/* A block with room for `need` bytes. One that is made for a single large request stands behind the newest, whose rest
+ * stays in use. */
 static Block *grow(Arena *a, size_t need) {
-    size_t size = need > a->next_size ? need : a->next_size;
+    if (need > a->next_size / 2) {
+        Block *b = block_new(need, a->newest->older);
+        return a->newest->older = b;
+    }
+    Block *b = block_new(a->next_size, a->newest);
     if (a->next_size < LARGEST_BLOCK)
         a->next_size *= 2;
-    return a->newest = block_new(size, a->newest);
+    return a->newest = b;
 }
 
 void *arena_alloc(Arena *a, size_t nbytes) {
