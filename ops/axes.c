@@ -171,6 +171,13 @@ void axis_missing(Typing *t, AttrName name, int64_t dim, unsigned rank) {
     diag_help(t->ctx, d, "%s of %s is in the range %d to %d", attr_name(name), own_name(t), -n, n - 1);
 }
 
+bool refuse_form(Typing *t, AttrName name, const char *rule) {
+    diag(t->ctx, DIAG_IR_SYNTAX, typing_span(t, name), "%s of %s %s", attr_name(name), own_name(t), rule);
+    return false;
+}
+
+static const char *const from_front = "is counted from the front in a graph";
+
 bool need_axis(Typing *t, AttrName name, unsigned rank, unsigned *axis) {
     int64_t dim;
     if (!need_int(t, name, &dim)) return false;
@@ -180,11 +187,12 @@ bool need_axis(Typing *t, AttrName name, unsigned rank, unsigned *axis) {
         return false;
     }
     *axis = (unsigned)wrapped;
-    return true;
+    return dim >= 0 || refuse_form(t, name, from_front);
 }
 
 bool need_axes(Typing *t, AttrName name, unsigned rank, unsigned *set) {
     Ints axes;
+    bool front = true;
     *set = 0;
     if (!need_ints(t, name, &axes)) return false;
     for (uint32_t i = 0; i < axes.n; i++) {
@@ -200,8 +208,9 @@ bool need_axes(Typing *t, AttrName name, unsigned rank, unsigned *set) {
             return false;
         }
         *set |= 1u << dim;
+        front = front && axes.v[i] >= 0;
     }
-    return true;
+    return front || refuse_form(t, name, from_front);
 }
 
 bool need_integer_index(Typing *t, const Value *index, const char *what) {

@@ -3,7 +3,7 @@
  *
  * Work is divided so that nothing is said twice: bind normalises what is in order (negative axes, -1 among sizes,
  * slices past the end) and leaves everything else as it was written; infer, which printed and imported graphs go
- * through too, refuses what is not in order. */
+ * through too, refuses what is not in order, and so what is not normalised: kernels and storage.c see one form. */
 #ifndef NETC_OPS_AXES_H
 #define NETC_OPS_AXES_H
 
@@ -38,6 +38,8 @@ bool need_axes(Typing *, AttrName, unsigned rank, unsigned *set); /* a bit per a
 bool need_integer_index(Typing *, const Value *, const char *what);
 
 bool axis_wrap(int64_t *dim, unsigned rank);              /* from the end if negative; a scalar has rank 1; false: out of range */
+/* Refuses an attribute that bind would have normalised: only printed or imported graphs come to this. */
+bool refuse_form(Typing *, AttrName, const char *rule);
 /* Says that operand 0 has no axis `dim` among `rank` (one more than its own where a new axis is meant). */
 void axis_missing(Typing *, AttrName, int64_t dim, unsigned rank);
 const char *x_text(const Typing *, const Value *);        /* its type */

@@ -82,12 +82,13 @@ static bool reduced_dtype(Typing *t, unsigned set, DType *r) {
     }
 }
 
-/* The reduced axes as bits. No list, or an empty one, means all. */
+/* The reduced axes as bits. One axis that is absent means all, as does the empty list of a scalar. */
 static bool reduced_axes(Typing *t, unsigned *set) {
     unsigned rank = t->in[0]->type.shape.rank, axis;
     *set = 0;
     if (takes_list(t->kind)) {
-        if (!need_axes(t, A_dim, rank, set)) return false;
+        if (!need_attr(t, A_dim, D_LIST) || !need_axes(t, A_dim, rank, set)) return false;
+        if (*set == 0 && rank > 0) return refuse_form(t, A_dim, "names every reduced axis in a graph");
     } else if (typing_attr(t, A_dim)) {
         if (!need_axis(t, A_dim, rank, &axis)) return false;
         *set = 1u << axis;

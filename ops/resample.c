@@ -158,11 +158,12 @@ static bool infer_tile(Typing *t, const Value *x) {
     Ints reps;
     if (!typing_attr(t, A_reps)) return need_attr(t, A_reps, D_LIST) != NULL;
     if (!need_ints(t, A_reps, &reps)) return false;
-    unsigned rank = reps.n > s->rank ? reps.n : s->rank;
+    unsigned rank = reps.n;
     Shape r = {.rank = (uint8_t)rank};
+    if (rank < s->rank) return refuse_form(t, A_reps, "has a number for every axis in a graph");
     if (rank > MAX_RANK) return type_push(t, x->type.dtype, &r);
     for (unsigned i = 0; i < rank; i++) {
-        int64_t rep = i + reps.n < rank ? 1 : reps.v[i + reps.n - rank];
+        int64_t rep = reps.v[i];
         uint64_t extent = i + s->rank < rank ? 1 : s->dim[i + s->rank - rank];
         if (rep < 0) {
             diag(t->ctx, DIAG_ARGUMENT_VALUE, typing_span(t, A_reps), "tile cannot repeat an axis %lld times",
@@ -179,17 +180,27 @@ static bool infer_flip(Typing *t, const Value *x) {
     return need_axes(t, A_dims, x->type.shape.rank, &set) && type_push(t, x->type.dtype, &x->type.shape);
 }
 
+static bool roll_normal(Typing *t, const Value *x, const Ints *shifts, const Ints *dims) {
+    for (uint32_t i = 0; i < shifts->n; i++) {
+        if (i < dims->n && (dims->v[i] < 0 || dims->v[i] >= x->type.shape.rank))
+            return refuse_form(t, A_dims, "is counted from the front in a graph");
+        uint64_t extent = dims->n ? x->type.shape.dim[dims->v[i]] : x->nelem;
+        if (shifts->v[i] != modulo(shifts->v[i], extent)) return refuse_form(t, A_shifts, "is below the extent in a graph");
+    }
+    return type_push(t, x->type.dtype, &x->type.shape);
+}
+
 /* An axis may be named twice: its shifts add up. */
 static bool infer_roll(Typing *t, const Value *x) {
     Ints shifts, dims;
     if (!need_ints(t, A_shifts, &shifts) || !need_ints(t, A_dims, &dims)) return false;
     for (uint32_t i = 0; i < dims.n; i++) {
         int64_t dim = dims.v[i];
-        if (axis_wrap(&dim, x->type.shape.rank)) continue;
+        if (x->type.shape.rank > 0 && axis_wrap(&dim, x->type.shape.rank)) continue;
         axis_missing(t, A_dims, dims.v[i], x->type.shape.rank);
         return false;
     }
-    if (shifts.n == (dims.n ? dims.n : 1)) return type_push(t, x->type.dtype, &x->type.shape);
+    if (shifts.n == (dims.n ? dims.n : 1)) return roll_normal(t, x, &shifts, &dims);
     Diag *d = diag(t->ctx, DIAG_ARGUMENT_VALUE, typing_span(t, A_shifts), "roll has %u shift%s for %u ax%s", shifts.n,
                    shifts.n == 1 ? "" : "s", dims.n, dims.n == 1 ? "is" : "es");
     if (dims.n == 0) diag_help(t->ctx, d, "name the axes: roll(x, shifts=(1, 2), dims=(0, 1))");

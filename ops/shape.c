@@ -46,6 +46,14 @@ static Ints dims_of(const Shape *s) {
     return r;
 }
 
+static const char *const resolved = "has every size resolved in a graph";
+
+static bool has_open(const Ints *sizes) {
+    for (uint32_t i = 0; i < sizes->n; i++)
+        if (sizes->v[i] == -1) return true;
+    return false;
+}
+
 static const char *sizes_text(const Typing *t, const Ints *sizes) {
     StrBuf b;
     sb_init(&b, t->ctx->scratch);
@@ -189,7 +197,8 @@ static bool infer_reshape(Typing *t, const Value *x) {
     if (!typing_attr(t, A_shape)) return need_attr(t, A_shape, D_LIST) != NULL;
     if (!need_ints(t, A_shape, &sizes)) return false;
     SizeFault fault = resolve(&sizes, x->nelem, &r);
-    return fault ? refuse_sizes(t, A_shape, fault, &sizes, x->nelem, -1) : type_push(t, x->type.dtype, &r);
+    if (fault) return refuse_sizes(t, A_shape, fault, &sizes, x->nelem, -1);
+    return !has_open(&sizes) ? type_push(t, x->type.dtype, &r) : refuse_form(t, A_shape, resolved);
 }
 
 static bool infer_unflatten(Typing *t, const Value *x) {
@@ -204,6 +213,7 @@ static bool infer_unflatten(Typing *t, const Value *x) {
     if (!fault && s->rank - 1u + cut.rank > MAX_RANK) fault = SIZES_RANK;
     if (fault || cut.rank == 0)
         return refuse_sizes(t, A_sizes, fault ? fault : SIZES_COUNT, &sizes, s->dim[axis], (int)axis);
+    if (has_open(&sizes)) return refuse_form(t, A_sizes, resolved);
     for (unsigned i = 0; i < s->rank; i++) {
         if (i != axis) r.dim[r.rank++] = s->dim[i];
         for (unsigned k = 0; i == axis && k < cut.rank; k++) r.dim[r.rank++] = cut.dim[k];
@@ -231,11 +241,13 @@ static bool infer_flatten(Typing *t, const Value *x) {
 
 static bool infer_squeeze(Typing *t, const Value *x) {
     const Shape *s = &x->type.shape;
-    unsigned set = ~0u;
+    unsigned set;
     Shape r = {0};
-    if (typing_attr(t, A_dim) && !need_axes(t, A_dim, s->rank, &set)) return false;
-    for (unsigned i = 0; i < s->rank; i++)
-        if (!(set & 1u << i) || s->dim[i] != 1) r.dim[r.rank++] = s->dim[i];
+    if (!need_attr(t, A_dim, D_LIST) || !need_axes(t, A_dim, s->rank, &set)) return false;
+    for (unsigned i = 0; i < s->rank; i++) {
+        if (!(set & 1u << i)) r.dim[r.rank++] = s->dim[i];
+        else if (s->dim[i] != 1) return refuse_form(t, A_dim, "names axes of size 1 only in a graph");
+    }
     return type_push(t, x->type.dtype, &r);
 }
 
@@ -272,10 +284,7 @@ static bool infer_permute(Typing *t, const Value *x) {
     }
     if (!need_axes(t, A_dims, s->rank, &set)) return false;
     Shape r = {.rank = s->rank};
-    for (uint32_t i = 0; i < dims.n; i++) {
-        axis_wrap(&dims.v[i], s->rank);
-        r.dim[i] = s->dim[dims.v[i]];
-    }
+    for (uint32_t i = 0; i < dims.n; i++) r.dim[i] = s->dim[dims.v[i]];
     return type_push(t, x->type.dtype, &r);
 }
 
@@ -299,7 +308,8 @@ static bool infer_expand(Typing *t, const Value *x) {
         uint64_t have = old ? s->dim[i - fresh] : 1;
         if (sizes.v[i] < (old ? -1 : 0))
             return expand_refused(t, x, &sizes, old ? "a size is negative" : "a new axis in front needs its size");
-        r.dim[i] = sizes.v[i] == -1 ? have : (uint64_t)sizes.v[i];
+        if (sizes.v[i] == -1) return refuse_form(t, A_sizes, resolved);
+        r.dim[i] = (uint64_t)sizes.v[i];
         if (have != 1 && r.dim[i] != have)
             return expand_refused(t, x, &sizes,
                                   arena_printf(t->ctx->scratch, "axis %u has %llu elements", i - fresh, (ull)have));

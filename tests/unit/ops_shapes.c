@@ -314,6 +314,33 @@ static void test_borders(Lab *lab)
           !CALL(lab, OP_INTERPOLATE, X(x), {A_scale_factor, d_float(0.1)}));
 }
 
+/* What is not normalised, or lacks an attribute, is no graph: storage and kernels count on one form. */
+static bool infers(Lab *lab, OpKind kind, Value *x, const Attr *attrs, uint32_t n)
+{
+    Typing t = {.ctx = lab->ctx, .kind = kind, .in = &x, .nin = 1, .attrs = attrs, .nattrs = n, .arena = lab->ctx->unit};
+    return op_rules(kind)->infer(&t);
+}
+#define INFERS(kind, ...) \
+    infers(lab, (kind), x, (const Attr[]){__VA_ARGS__}, COUNT_OF(((const Attr[]){__VA_ARGS__})))
+
+static void test_forms(Lab *lab)
+{
+    Value *x = lab_input(lab, DT_F32, 2, (uint64_t[]){2, 3});
+    Datum keep = d_bool(false);
+    CHECK(INFERS(OP_SOFTMAX, {A_dim, d_int(1)}) && !INFERS(OP_SOFTMAX, {A_dim, d_int(-1)}));
+    CHECK(!INFERS(OP_SOFTMAX, {A_dim, d_float(1)}) && !INFERS(OP_SOFTMAX, {A_k, d_int(1)}));
+    CHECK(INFERS(OP_SUM, {A_dim, INTS(lab, 0, 1)}, {A_keepdim, keep}) && !INFERS(OP_SUM, {A_dim, INTS(lab, -1)}, {A_keepdim, keep}));
+    CHECK(!INFERS(OP_SUM, {A_keepdim, keep}) && !INFERS(OP_SUM, {A_dim, d_str("0")}));
+    CHECK(INFERS(OP_VIEW, {A_shape, INTS(lab, 6)}) && !INFERS(OP_VIEW, {A_shape, INTS(lab, -1)}));
+    CHECK(!INFERS(OP_SQUEEZE, {A_dim, INTS(lab, 0)}) && !INFERS(OP_EXPAND, {A_sizes, INTS(lab, -1, 3)}));
+    CHECK(!INFERS(OP_PERMUTE, {A_dims, INTS(lab, -1, 0)}) && !INFERS(OP_TILE, {A_reps, INTS(lab, 2)}));
+    CHECK(!INFERS(OP_SLICE, {A_dim, d_int(0)}, {A_start, d_int(-1)}, {A_end, d_int(2)}, {A_step, d_int(1)}));
+    CHECK(!INFERS(OP_SLICE, {A_dim, d_int(0)}, {A_start, d_int(0)}, {A_end, d_int(3)}, {A_step, d_int(1)}));
+    CHECK(!INFERS(OP_SELECT, {A_dim, d_int(-2)}, {A_index, d_int(0)}) && !INFERS(OP_SELECT, {A_dim, d_int(0)}, {A_index, d_int(-1)}));
+    CHECK(!INFERS(OP_SPLIT, {A_dim, d_int(1)}, {A_split_size, d_int(1)}) && !INFERS(OP_ROLL, {A_shifts, INTS(lab, 7)}));
+    CHECK(!INFERS(OP_REARRANGE, {A_pattern, d_str("a b -> b a")}) && !INFERS(OP_ADD, {A_dim, d_int(0)}));
+}
+
 int main(void)
 {
     Lab lab = lab_new();
@@ -326,6 +353,7 @@ int main(void)
     test_sizes(&lab);
     test_dtypes(&lab);
     test_borders(&lab);
+    test_forms(&lab);
     ctx_free(lab.ctx);
     return check_done();
 }
