@@ -41,7 +41,7 @@ else
 fi
 echo "installing:$missing"
 export DEBIAN_FRONTEND=noninteractive
-$sudo apt-get update -qq && $sudo $line -qq >/dev/null || {
+$sudo apt-get update -qq && $sudo $line -qq -o Dpkg::Use-Pty=0 >/dev/null || {
     echo "apt-get failed; run:  ${sudo:+sudo }$line" >&2
     exit 1
 }
