@@ -110,6 +110,8 @@ void diag_suggest(Ctx *, Diag *, const char *got, const char *const *candidates,
 void diag_push_frame(Ctx *, Span, const char *fmt, ...) PRINTF_LIKE(3, 4);
 void diag_pop_frame(Ctx *);
 bool diag_failed(const Ctx *);                            /* true when an error was queued or printed */
+size_t diag_count(const Ctx *);                           /* how many were queued so far, printed ones included */
+Diag *diag_since(Ctx *, size_t count);                    /* the first one queued after diag_count was that; NULL if there is none */
 bool diag_full(const Ctx *);                              /* the error limit is reached: stop finding more */
 void diag_flush(Ctx *);                                   /* prints what is queued, sorted by position */
 void diag_finish(Ctx *);                                  /* flush, then "2 errors, 1 warning" */

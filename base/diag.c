@@ -150,6 +150,18 @@ void diag_pop_frame(Ctx *c) {
     c->diags->frames.n--;
 }
 
+size_t diag_count(const Ctx *c) {
+    return c->diags->nqueued;
+}
+
+Diag *diag_since(Ctx *c, size_t count) {
+    const struct DiagState *s = c->diags;
+    for (size_t i = 0; i < s->queue.n; i++)
+        if (s->queue.p[i]->order >= count)
+            return s->queue.p[i];
+    return NULL;
+}
+
 bool diag_failed(const Ctx *c) {
     return c->diags->nerrors > 0;
 }
