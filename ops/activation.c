@@ -36,8 +36,8 @@ static bool bind_prelu(Call *c) {
         return false;
     }
     if (!weight) {
-        Type type = {x->type.dtype, shape_of(1, (uint64_t[]){(uint64_t)count})};
-        weight = c->stored(c, "weight", ROLE_PARAM, &type, (Init){INIT_CONSTANT, 0.25, 0});
+        uint64_t dims[] = {(uint64_t)count};
+        weight = call_stored(c, "weight", ROLE_PARAM, x->type.dtype, 1, dims, (Init){INIT_CONSTANT, 0.25, 0});
         if (!weight) return false;
     }
     return call_result(c, call_op(c, OP_PRELU, (Value *[]){x, weight}, 2, NULL, 0, NULL));

@@ -27,7 +27,7 @@ static void bind_slice(Call *c, Binding *b, int64_t extent) {
 /* One size for all pieces becomes the list of them. Too many to list, or a size that cannot be, stays for infer. */
 static void bind_split(Call *c, Binding *b, int64_t extent) {
     const Datum *d = binding_get(b, A_split_size);
-    if (d->kind != D_INT || d->i < 0 || (d->i == 0 && extent > 0)) return;
+    if (!d || d->kind != D_INT || d->i < 0 || (d->i == 0 && extent > 0)) return;
     int64_t size = d->i, n = extent == 0 ? 1 : (extent - 1) / size + 1;
     if ((uint64_t)n > c->ctx->max_ops) return;
     int64_t *sizes = NEW_ARRAY(c->ctx->unit, int64_t, (size_t)n);
