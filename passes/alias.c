@@ -25,6 +25,7 @@ typedef struct Class {
     bool is_input, is_result;
     uint32_t owner;                                       /* the value it was opened for */
     uint32_t head, tail;                                  /* values that may still be needed, through Alias.next */
+    uint32_t joined_by, joined_twice_by;                  /* 1 + id of the last op that joined it (more than once) */
     uint32_t buffer;                                      /* in the end */
 } Class;
 
@@ -144,8 +145,21 @@ static void views(Alias *a, const Op *op) {
 
 /* slices of a concatenation */
 
+/* A class that an op joins twice, whole or in parts, would have to be copied out of the very buffer it was taken into. */
+static void count_joined(Alias *a, const Op *op) {
+    for (uint32_t k = 0; k < op->nin; k++) {
+        const Value *u = op_tensor(a->g, a->p, op, k);
+        uint64_t off;
+        if (u == NULL || a->cls[u->id] == NO_ID)
+            continue;
+        Class *c = &a->classes.p[locate(a, u->id, &off)];
+        if (c->joined_by == op->id + 1)
+            c->joined_twice_by = op->id + 1;
+        c->joined_by = op->id + 1;
+    }
+}
+
 static Reason slice_refusal(const Alias *a, const Op *op, uint32_t in, const Value *u, uint64_t *at, uint32_t *cls) {
-    const Value *y = op->out[0];
     uint64_t off;
     if (u == NULL)
         return REASON_NO_OPERAND;
@@ -158,7 +172,7 @@ static Reason slice_refusal(const Alias *a, const Op *op, uint32_t in, const Val
     *cls = locate(a, u->id, &off);
     const Class *c = &a->classes.p[*cls];
     if (c->is_input) return REASON_INPUT;
-    if (*cls == a->cls[y->id]) return REASON_TWICE;
+    if (c->joined_twice_by == op->id + 1) return REASON_TWICE;
     if (c->is_result) return REASON_RESULT;
     if (c->kind != BUF_ACTIVATION) return REASON_STORED;
     if (*at % element_bytes(u) != 0) return REASON_ALIGNMENT;
@@ -196,6 +210,7 @@ static void note_refusal(Alias *a, const Value *u, Reason why, const Value *y) {
 static void join(Alias *a, const Op *op) {
     const Value *y = op->out[0];
     uint32_t taken = 0;
+    count_joined(a, op);
     open_result(a, y);
     uint32_t c = a->cls[y->id];
     refuse(a, y->id, a->io[y->id] != NO_ID ? REASON_RESULT_PLACE : REASON_NO_OPERAND, NO_ID);
@@ -411,8 +426,6 @@ static bool *weights_read(Alias *a) {
     for (size_t i = 0; i < a->g->ops.n; i++) {
         const Op *op = a->g->ops.p[i];
         uint64_t off;
-        if (p->fate[i] == FATE_FOLDED && op_in(a->g->ops.p[p->into[i]], 2) == NULL)
-            used[locate(a, folded_bias(a->g, op)->id, &off)] = true;
         for (uint32_t k = 0; op_runs(p, op) && k < op->nin; k++) {
             const Value *v = op_tensor(a->g, p, op, k);
             if (v != NULL && a->cls[v->id] != NO_ID)

@@ -31,11 +31,9 @@ typedef struct Bound {
     bool *stored;
     Content *content;                                     /* by value id */
     bool *free;                                           /* by value id: a leaf outside the arena */
+    bool *fixed;                                          /* by value id: a leaf nothing is written over: inputs, results, @keep */
     bool *solo;                                           /* by value id: a leaf that fills a buffer of its own size */
     uint32_t *last;                                       /* by value id: last step that really reads it; its own if none */
-    uint32_t *uses_n;                                     /* by leaf: how many entries it has in uses */
-    VEC(Use) uses;                                        /* with leaf ids in leaf_of */
-    VEC(uint32_t) leaf_of;
     uint64_t *delta;                                      /* by step: change of what is held */
 } Bound;
 
@@ -127,6 +125,7 @@ static void trace(Bound *b) {
     for (size_t i = 0; i < g->inputs.n; i++) {
         set_leaf(b, g->inputs.p[i]);
         b->free[g->inputs.p[i]->id] = b->p->io == IO_CALLER;
+        b->fixed[g->inputs.p[i]->id] = true;
     }
     for (size_t i = 0; i < g->stored.n; i++)
         set_leaf(b, g->stored.p[i]);
@@ -151,6 +150,7 @@ static void find_reads(Bound *b) {
         if (!op_runs(p, op))
             continue;
         for (uint32_t k = 0; k < op->nout; k++) {
+            b->fixed[op->out[k]->id] = op->keep;
             if (op->keep)
                 b->last[op->out[k]->id] = b->end;
             else if (!could_share(b, op, k) && b->last[op->out[k]->id] < p->step_of[i])
@@ -172,6 +172,7 @@ static void reach_results(Bound *b) {
         if (b->p->io == IO_ARENA)
             b->last[v] = b->end;
         for (uint32_t k = 0; k < c->n; k++) {
+            b->fixed[c->s[k].leaf] = true;
             if (b->p->io == IO_CALLER)
                 b->free[c->s[k].leaf] = true;
         }
@@ -242,6 +243,8 @@ static uint64_t donation(const Bound *b, uint32_t s, const Value *u, const uint3
         return 0;
     for (uint32_t i = 0; i < c->n; i++) {
         uint32_t leaf = c->s[i].leaf;
+        if (b->fixed[leaf])
+            return 0;
         if (!b->free[leaf] && leaf_last[leaf] <= s)
             sum += rounded(b, leaf, c->s[i].lo, c->s[i].hi);
         else if (!b->free[leaf])
@@ -333,6 +336,7 @@ void pass_bound(Ctx *ctx, const Graph *g, Plan *p) {
     b.stored = values_stored(s, g, p);
     b.content = NEW_ARRAY(s, Content, n);
     b.free = NEW_ARRAY(s, bool, n);
+    b.fixed = NEW_ARRAY(s, bool, n);
     b.solo = NEW_ARRAY(s, bool, n);
     b.last = NEW_ARRAY(s, uint32_t, n);
     b.delta = NEW_ARRAY(s, uint64_t, (size_t)b.end + 2);

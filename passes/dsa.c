@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_CONFLICTS = 1 << 22, MAX_WORK = 4000000, NOISY_DIVES = 400 };
+enum { MAX_CONFLICTS = 1 << 22, MAX_WORK = 4000000, NOISY_DIVES = 240 };
 
 typedef struct Conflict { uint32_t other; int64_t lo, hi; } Conflict;            /* offset - other's offset is not in (lo, hi) */
 typedef struct Range { int64_t lo, hi; } Range;
@@ -33,6 +33,7 @@ typedef struct Dsa {
     uint32_t *order;
     Key *keys;
     double *life, *area, *size, *load;                    /* what orders go by */
+    uint64_t bound;                                       /* no placement is lower */
     uint64_t height, work;                                /* of the best placement so far; all work so far */
     const char *rule;
     bool noted;                                           /* best is filled */
@@ -240,7 +241,7 @@ static void keep_best(Dsa *d, uint64_t height, const char *rule) {
 }
 
 static bool done(const Dsa *d) {
-    return (d->noted && d->height <= d->pb->bound) || d->work > MAX_WORK;
+    return (d->noted && d->height <= d->bound) || d->work > MAX_WORK;
 }
 
 /* orders */
@@ -409,7 +410,7 @@ static void in_time(Dsa *d, bool tight, const char *rule) {
     uint32_t n = d->pb->n, out = 0;
     uint64_t height = 0, top = 0;
     Gaps gaps = {0};
-    if (d->noted && d->height <= d->pb->bound)
+    if (d->noted && d->height <= d->bound)
         return;
     Event *in = hull_events(d, false), *ends = hull_events(d, true);
     for (uint32_t k = 0; k < n; k++) {
@@ -537,6 +538,7 @@ DsaResult dsa_place(Arena *scratch, DsaProblem *pb) {
     size_t n = pb->n;
     if (n == 0)
         return (DsaResult){0, d.rule, 0};
+    d.bound = pb->bound ? pb->bound : dsa_load(scratch, pb);
     d.offset = NEW_ARRAY(scratch, uint64_t, n);
     d.best = NEW_ARRAY(scratch, uint64_t, n);
     d.placed = NEW_ARRAY(scratch, bool, n);

@@ -1,6 +1,6 @@
 /* fuse.c - which ops run as one step (level full).
  *
- * requires fates and repl of simplify; computes FATE_FUSED and `into` (the anchor's op id); makes steps stale.
+ * requires fates, folded norms and repl of simplify; computes FATE_FUSED and `into` (the anchor's op id); makes steps stale.
  *
  * Vertical fusion, one sweep in program order. A group is an anchor and the ops that run inside its step. An element-wise op
  * joins the group that makes one of its operands when it is the only reader of that operand and of its shape; its other
@@ -169,6 +169,11 @@ void pass_fuse(Ctx *ctx, const Graph *g, Plan *p) {
         f.anchor[i] = f.tail[i] = i;
         if (!op_runs(p, op))
             continue;
+        if (p->fate[i] == FATE_FOLDED) {
+            f.anchor[i] = p->into[i];
+            f.tail[p->into[i]] = i;
+            continue;
+        }
         if (op->kind == OP_MATMUL && !(p->without & WITHOUT_ATTENTION))
             fuse_attention(&f, op);
         else if (op_has(op, ELEMENTWISE) && !stays_apart(op))

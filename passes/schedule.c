@@ -6,7 +6,7 @@
 #include "passes/passes.h"
 
 static uint32_t step_anchor(const Plan *p, const Op *op) {
-    return p->fate[op->id] == FATE_FUSED ? p->into[op->id] : op->id;
+    return p->fate[op->id] == FATE_RUN ? op->id : p->into[op->id];
 }
 
 /* Lays the lists of all steps into one array, each with its exact room. */

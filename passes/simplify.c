@@ -3,7 +3,7 @@
  * requires a fresh plan; computes FATE_IDENTITY, FATE_DUPLICATE, FATE_CONSTANT, FATE_DEAD, FATE_FOLDED, `into` of the last two
  * kinds of replacement, and repl; makes steps stale.
  *
- * One sweep in program order: identities (dropout, a cast to the same dtype, x * 1, a reshape back, padding by nothing, ...)
+ * One sweep in program order: identities (dropout, a cast to the same dtype, x * 1, a reshape to the same shape, padding by nothing, ...)
  * and duplicates (value numbering by a hash table: same kind, attributes and operands) get a value that stands for theirs;
  * an op all of whose operands are stored is computed when the weights are loaded. Then the dead are marked from the end, and
  * batch norms go into the convolution or linear that nobody else reads. Exact: x + 0 stays where it would turn -0 into 0.
@@ -44,23 +44,16 @@ static bool is_number(const Value *v, double x) {
     return v->constant.kind == D_FLOAT && v->constant.f == x && !signbit(v->constant.f) == !signbit(x);
 }
 
-/* The operand that a binary op passes on unchanged, bit for bit; NULL if it does not. */
-static Value *neutral(const Simplify *s, const Op *op) {
-    Value *x = operand(s, op, 0), *y = operand(s, op, 1);
-    bool integer = dtype_is_int(op->out[0]->type.dtype);
+/* Does the second operand of a binary op leave the first unchanged, bit for bit? x + 0 turns -0 into 0. */
+static bool is_neutral(const Simplify *s, const Op *op) {
+    const Value *y = operand(s, op, 1);
+    bool is_float = dtype_is_float(op->out[0]->type.dtype);
     switch (op->kind) {
-    case OP_MUL:
-        return is_number(y, 1) ? x : is_number(x, 1) ? y : NULL;
-    case OP_DIV:
-    case OP_POW:
-        return is_number(y, 1) ? x : NULL;
-    case OP_SUB:
-        return is_number(y, 0) ? x : NULL;
-    case OP_ADD:
-        if (is_number(y, -0.0) || (integer && is_number(y, 0))) return x;
-        return is_number(x, -0.0) || (integer && is_number(x, 0)) ? y : NULL;
-    default:
-        return NULL;
+    case OP_MUL: case OP_POW: return is_number(y, 1);
+    case OP_DIV: return is_number(y, 1) && is_float;
+    case OP_SUB: return is_number(y, 0);
+    case OP_ADD: return is_number(y, 0) && !is_float;
+    default: return false;
     }
 }
 
@@ -94,36 +87,30 @@ static bool moves_nothing(const Op *op, const Value *x) {
                 return false;
         return true;
     }
+    case OP_PERMUTE: {
+        int64_t dims[MAX_RANK];
+        uint32_t n = op_ints(op, A_dims, dims, MAX_RANK);
+        for (uint32_t i = 0; i < n; i++)
+            if (dims[i] != (int64_t)i)
+                return false;
+        return true;
+    }
+    case OP_TRANSPOSE:
+        return op_int(op, A_dim0) == op_int(op, A_dim1);
+    case OP_CAT:
+        return op->nin == 1;
+    case OP_SELECT:
+        return false;
     default:
-        if (op_has(op, JOINS))
-            return op->nin == 1;
-        return op_has(op, RESHAPES | PARTS | MOVES) && op_is_view(op, 0, &part) && part == 0;
+        return op_has(op, RESHAPES | PARTS) && op_is_view(op, 0, &part) && part == 0;
     }
 }
 
-/* A chain of reshapes back to a type it had: the value it had it in. Looks at few links, so that chains stay linear. */
-static Value *reshaped_from(const Simplify *s, const Op *op) {
-    Value *v = operand(s, op, 0);
-    for (int i = 0; i < 8 && v != NULL; i++) {
-        if (same_type(v, op->out[0]))
-            return v;
-        if (v->def == NULL || s->p->fate[v->def->id] != FATE_RUN || !op_has(v->def, RESHAPES))
-            return NULL;
-        v = operand(s, v->def, 0);
-    }
-    return NULL;
-}
-
-static Value *identity_of(const Simplify *s, const Op *op) {
-    Value *x = operand(s, op, 0), *same;
-    if (op->nout != 1 || op->nin == 0 || x == NULL)
-        return NULL;
-    same = neutral(s, op);
-    if (same == NULL && op_has(op, RESHAPES))
-        same = reshaped_from(s, op);
-    if (same == NULL && same_type(x, op->out[0]) && moves_nothing(op, x))
-        same = x;
-    return same != NULL && same->role != ROLE_CONST && same_type(same, op->out[0]) ? same : NULL;
+static bool is_identity(const Simplify *s, const Op *op) {
+    const Value *x = operand(s, op, 0);
+    if (op->nout != 1 || x == NULL || x->role == ROLE_CONST || !same_type(x, op->out[0]))
+        return false;
+    return is_neutral(s, op) || moves_nothing(op, x);
 }
 
 /* May u stand for v? A result of the net needs memory of its own: not the caller's input, not another result's. */
@@ -136,7 +123,7 @@ static bool may_stand_for(const Simplify *s, const Value *u, const Value *v) {
 static void replace(Simplify *s, const Value *v, const Value *u) {
     s->p->repl[v->id] = u->id;
     if (s->result[v->id])
-        s->result[u->id] = true;
+        s->result[plan_repl(s->p, u->id)] = true;
 }
 
 /* duplicates */
@@ -217,10 +204,9 @@ static bool is_constant(const Simplify *s, const Op *op) {
 static void simplify_op(Simplify *s, const Op *op) {
     if (op->keep || (op_is_random(op->kind) && op->kind != OP_DROPOUT))
         return;
-    const Value *same = identity_of(s, op);
-    if (same != NULL && may_stand_for(s, same, op->out[0])) {
+    if (is_identity(s, op) && may_stand_for(s, operand(s, op, 0), op->out[0])) {
         s->p->fate[op->id] = FATE_IDENTITY;
-        replace(s, op->out[0], same);
+        replace(s, op->out[0], op->in[0]);
         return;
     }
     if (op->kind == OP_DROPOUT)
@@ -289,11 +275,11 @@ static bool owns_weights(const Simplify *s, const Op *op) {
 }
 
 static void fold_norm(Simplify *s, const Op *norm) {
-    const Value *x = operand(s, norm, 0), *v = norm->out[0];
+    const Value *x = operand(s, norm, 0);
     if (norm->keep || norm->inplace == INPLACE_FORBID || x == NULL || x->def == NULL || s->p->fate[x->def->id] != FATE_RUN)
         return;
     const Op *op = x->def;
-    if (op->keep || s->nreads[x->id] != 1 || s->result[x->id] || !scales_by_channel(op) || !owns_weights(s, op))
+    if (op->keep || x->nuses != 1 || norm->in[0]->nuses != 1 || s->result[x->id] || !scales_by_channel(op) || !owns_weights(s, op))
         return;
     for (uint32_t k = 1; k < 5; k++) {
         const Value *w = operand(s, norm, k);
@@ -302,8 +288,6 @@ static void fold_norm(Simplify *s, const Op *norm) {
     }
     s->p->fate[norm->id] = FATE_FOLDED;
     s->p->into[norm->id] = op->id;
-    replace(s, v, x);
-    s->nreads[x->id] = s->nreads[v->id];
 }
 
 void pass_simplify(Ctx *ctx, const Graph *g, Plan *p) {

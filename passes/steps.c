@@ -86,10 +86,3 @@ uint64_t step_scratch(const Graph *g, const Plan *p, uint32_t s) {
             return UINT64_MAX;
     return sum;
 }
-
-/* Operands of batch_norm: x, weight, bias, running_mean, running_var. A convolution without a bias gains one when a norm is
- * folded into it; it is written where the norm's own bias lies, or its mean when it has none. */
-Value *folded_bias(const Graph *g, const Op *norm) {
-    (void)g;
-    return op_in(norm, 2) != NULL ? op_in(norm, 2) : op_in(norm, 3);
-}

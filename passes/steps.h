@@ -12,16 +12,25 @@
 /* Techniques a try of the driver leaves out (Plan.without), so that the better of two plans can be kept. */
 enum { WITHOUT_SLICES = 1, WITHOUT_CONSTANTS = 2, WITHOUT_ATTENTION = 4 };
 
-/* The tensor operand i of op is read from, NULL if the kernel reads none there: absent, or a number in the code. */
+/* Operands of batch_norm: x, weight, bias, running_mean, running_var. Folded away, it is in the weight and the bias of the op it
+ * follows. When that has no bias, the new one is written where the norm's own lies, or its mean when it has none. */
+static inline bool folded_reads(const Graph *g, const Plan *p, const Op *norm, uint32_t i) {
+    const Op *into = g->ops.p[p->into[norm->id]];
+    return i == 0 || (op_in(into, 2) == NULL && i == (op_in(norm, 2) != NULL ? 2u : 3u));
+}
+
+/* The tensor operand i of op is read from, NULL if the kernel reads none there: absent, folded, or a number in the code. */
 static inline Value *op_tensor(const Graph *g, const Plan *p, const Op *op, uint32_t i) {
-    if (op->in[i] == NULL || !op_reads(op, i))
+    if (op->in[i] == NULL || !op_reads(op, i) || (p->fate[op->id] == FATE_FOLDED && !folded_reads(g, p, op, i)))
         return NULL;
     Value *v = g->values.p[plan_repl(p, op->in[i]->id)];
     return v->role == ROLE_CONST ? NULL : v;
 }
 
+/* Is op part of a step? A folded norm is, though its arithmetic is in the weights: the step's result is the norm's. */
 static inline bool op_runs(const Plan *p, const Op *op) {
-    return p->fate[op->id] == FATE_RUN || p->fate[op->id] == FATE_FUSED;
+    Fate f = p->fate[op->id];
+    return f == FATE_RUN || f == FATE_FUSED || f == FATE_FOLDED;
 }
 
 static inline bool is_stored(const Value *v) { return v->role == ROLE_PARAM || v->role == ROLE_BUFFER; }

@@ -25,6 +25,14 @@ static bool all_ints(const Op *op, AttrName name, int64_t want) {
     return true;
 }
 
+static bool flips_nothing(const Op *op) {
+    int64_t dims[MAX_RANK];
+    uint32_t n = op_ints(op, A_dims, dims, MAX_RANK);
+    for (uint32_t i = 0; i < n; i++)
+        if (op->in[0]->type.shape.dim[dims[i]] > 1) return false;
+    return true;
+}
+
 /* The result is the operand, bit for bit, whatever the operand holds. Only the value 1 as a factor and 0 as a subtrahend
  * are neutral for every float: x + 0 turns -0 into 0. */
 static bool is_identity(const Op *op) {
@@ -38,6 +46,8 @@ static bool is_identity(const Op *op) {
     case OP_SLICE: case OP_NARROW: case OP_CHUNK: case OP_SPLIT: case OP_CAT:
         return op->nout == 1 && (op->kind != OP_CAT || op->nin == 1);
     case OP_PAD: return all_ints(op, A_pad, 0);
+    case OP_ROLL: return all_ints(op, A_shifts, 0);
+    case OP_FLIP: return flips_nothing(op);
     case OP_TILE: return all_ints(op, A_reps, 1);
     case OP_MUL: return is_number(op->in[1], 1);
     case OP_DIV: return is_number(op->in[1], 1) && dtype_is_float(x->type.dtype);
@@ -96,7 +106,7 @@ static bool moves_no_byte(const Op *op) {
             if (!op_join(op, i, &offset)) return false;
         return true;
     }
-    if (!op_has(op, RESHAPES | PARTS | MOVES)) return false;
+    if (!op_has(op, RESHAPES | PARTS | MOVES) && op->kind != OP_EXPAND) return false;
     for (uint32_t i = 0; i < op->nout; i++)
         if (!op_part(op, i, &offset)) return false;
     return true;
