@@ -103,7 +103,13 @@ $(B)/libnetc.a: $(filter-out $(B)/main.o,$(OBJECTS))
 $(B)/tests/unit/%: tests/unit/%.c tests/unit/check.h $(B)/libnetc.a
 	@mkdir -p $(@D)
 	$(CC) $(STD) $(WARN) $(CFLAGS) $(INCLUDE) -o $@ $< $(B)/libnetc.a -lm
-$(B)/units: $(UNIT)
+# Random networks: randnet prints one, check_random checks thousands.
+GEN      = $(B)/tests/gen/randnet $(B)/tests/gen/check_random
+GENERATOR = tests/gen/gen.c tests/gen/gen_ops.c tests/gen/gen_blocks.c
+$(GEN): $(B)/tests/gen/%: tests/gen/%.c $(GENERATOR) tests/gen/gen.h $(B)/libnetc.a
+	@mkdir -p $(@D)
+	$(CC) $(STD) $(WARN) $(CFLAGS) $(INCLUDE) -o $@ $< $(GENERATOR) $(B)/libnetc.a -lm
+$(B)/units: $(UNIT) $(GEN)
 	@touch $@
 # Fuzzing by clang's libFuzzer, all targets together FUZZ_SECONDS; what it finds lies in build-fuzz/.
 FUZZ_SECONDS ?= 60
@@ -117,6 +123,11 @@ $(B)/fuzz/%: tests/fuzz/%.c tests/fuzz/fuzz.h $(B)/libnetc.a
 	@mkdir -p $(@D)
 	$(CC) $(STD) $(WARN) $(CFLAGS) -fsanitize=fuzzer $(INCLUDE) -o $@ $< $(B)/libnetc.a -lm
 .PHONY: fuzz
+# The parts of the manuals that the compiler prints.
+docs: $(B)/netc
+	@python3 tests/docs.py $(B)/netc --bless
+	@python3 tests/dumps.py $(B)/netc --bless
+.PHONY: docs
 layers 80:
 	@python3 tests/house.py --only=$@
 .PHONY: demo check check-full check-asan layers 80
