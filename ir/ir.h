@@ -153,6 +153,7 @@ struct Graph {
     VEC(Dim) dims;                                        /* the dims and consts a user may set, with their values */
     uint64_t mem_budget, mem_align;                       /* @memory; 0 = not given */
     bool mem_noreuse;                                     /* @memory(reuse=false) */
+    bool alias_io;                                        /* @alias: a result may lie in the memory of an input */
     NameMap *used_names;                                  /* paths and value names in use, for uniqueness */
     struct ScalarSet *scalars;                            /* ir.c: the constants, by dtype and number */
 };

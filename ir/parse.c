@@ -48,6 +48,8 @@ static bool read_memory_line(Reader *r) {
     return r->g->mem_noreuse || read_need_word(r, "true");
 }
 
+static bool read_alias_line(Reader *r) { return r->g->alias_io = true; }
+
 static bool read_dim_line(Reader *r) {
     Dim d = {0};
     if (!read_name(r, &d.name))
@@ -373,7 +375,8 @@ static bool read_graph_line(Reader *r, const char *word, size_t from) {
 static bool read_line(Reader *r) {
     const char *word;
     static const struct { const char *word; bool (*read)(Reader *); } head[] = {
-        {"file", read_file_line}, {"net", read_net_line}, {"memory", read_memory_line}, {"dim", read_dim_line},
+        {"file", read_file_line}, {"net", read_net_line}, {"memory", read_memory_line}, {"alias_io", read_alias_line},
+        {"dim", read_dim_line},
     };
     if (r->text[r->pos] == '%')
         return r->plan != NULL ? read_graph_line(r, "", r->pos) : read_op_line(r);

@@ -269,6 +269,8 @@ static void print_head(Printer *p, const Graph *g) {
     if (g->mem_budget > 0 || g->mem_align > 0 || g->mem_noreuse)
         sb_printf(sb, "memory budget %" PRIu64 " align %" PRIu64 " reuse %s\n", g->mem_budget, g->mem_align,
                   g->mem_noreuse ? "false" : "true");
+    if (g->alias_io)
+        sb_puts(sb, "alias_io\n");
     for (size_t i = 0; i < g->dims.n; i++) {
         declare_file(p, g->dims.p[i].span);
         sb_puts(sb, "dim ");

@@ -11,6 +11,7 @@ static const char good[] =
     "file 1 \"no/such/file.net\"\n"
     "net tiny \"no/such/file.net\" @1:2:1(20-30) doc \"two\\x0alines \\\"quoted\\\"\"\n"
     "memory budget 1048576 align 64 reuse false\n"
+    "alias_io\n"
     "dim N = 1 @1:1:5(4-9)\n"
     "dim T <= 512\n"
     "input %0 x : f32[1, 3, 8, 8] @1:3:11(41-50) doc \"an image\"\n"
