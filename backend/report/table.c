@@ -20,6 +20,7 @@ typedef struct Table {
     const Report *r;
     size_t width[NCOLUMNS];
     uint32_t bar;                                         /* characters of a life; 0 = no bars */
+    bool terse;                                           /* operators without their windows */
     bool *shown;                                          /* by row, with -n */
     size_t nhidden;
     Row hidden;                                           /* sums of the rows that are not shown */
@@ -39,12 +40,14 @@ static const char *step_text(const Report *r, const Row *row) {
     return arena_printf(r->arena, "%" PRIu32 "%s", row->step, row->host != NULL ? "'" : " ");
 }
 
-static const char *op_text(const Report *r, const Row *row) {
+static const char *op_text(const Table *t, const Row *row) {
+    const Report *r = t->r;
     if (row->kind == ROW_INPUT)
         return "input";
     if (row->kind == ROW_STORED)
         return row->value->role == ROLE_PARAM ? "param" : "buffer";
-    const char *what = report_op_text(r, row->op), *fate = report_fate_text(r, row->op);
+    const char *what = t->terse ? op_info(row->op->kind)->name : report_op_text(r, row->op);
+    const char *fate = report_fate_text(r, row->op);
     return fate != NULL ? arena_printf(r->arena, "%s (%s)", what, fate) : what;
 }
 
@@ -110,7 +113,7 @@ static Cells row_cells(const Table *t, const Row *row) {
     Cells c = {{0}};
     c.text[T_STEP] = step_text(r, row);
     c.text[T_NAME] = report_row_name(r, row);
-    c.text[T_OP] = op_text(r, row);
+    c.text[T_OP] = op_text(t, row);
     c.text[T_OUTPUT] = row->value != NULL ? report_dims(r, &row->value->type.shape, "x") : "";
     c.text[T_PARAMS] = count_text(r, row->params);
     c.text[T_MACS] = count_text(r, row->macs);
@@ -124,8 +127,8 @@ static Cells row_cells(const Table *t, const Row *row) {
 static Cells head_cells(const Table *t) {
     const char *unit = unit_name(t->r);
     Cells c = {{"# ", "layer", "op", "output", "params", "MACs", NULL, NULL, "offset", "life"}};
-    c.text[T_BYTES] = arena_printf(t->r->arena, "out %s", t->r->opt->units == UNITS_B ? "bytes" : unit);
-    c.text[T_LIVE] = arena_printf(t->r->arena, "live %s", t->r->opt->units == UNITS_B ? "bytes" : unit);
+    c.text[T_BYTES] = arena_printf(t->r->arena, "out %s", unit);
+    c.text[T_LIVE] = arena_printf(t->r->arena, "live %s", unit);
     return c;
 }
 
@@ -204,28 +207,10 @@ static void take(size_t *width, size_t least, size_t *excess) {
     *excess -= n;
 }
 
-static void fit_width(Table *t) {
-    size_t total = (NCOLUMNS - 1) * GAP, excess;
-    for (int k = 0; k < NCOLUMNS; k++)
-        total += t->width[k];
-    if (total <= t->r->opt->width)
-        return;
-    excess = total - t->r->opt->width;
-    take(&t->width[T_NAME], 2 * MIN_NAME, &excess);
-    if (t->bar > 0)
-        take(&t->width[T_LIFE], MIN_BAR, &excess);
-    take(&t->width[T_OP], MIN_NAME, &excess);
-    take(&t->width[T_NAME], MIN_NAME, &excess);
-    if (excess > 0 && t->bar > 0)
-        take(&t->width[T_LIFE], 0, &excess);
-    if (t->bar > 0)
-        t->bar = (uint32_t)t->width[T_LIFE];
-}
-
-static void measure(Table *t) {
+static void measure_rows(Table *t) {
     const Report *r = t->r;
     Cells head = head_cells(t), total = total_cells(t);
-    t->bar = r->opt->plain ? 0 : nsteps(r) < MAX_BAR ? nsteps(r) : MAX_BAR;
+    memset(t->width, 0, sizeof t->width);
     widen(t, &head);
     widen(t, &total);
     for (size_t i = 0; i < r->rows.n; i++)
@@ -234,8 +219,37 @@ static void measure(Table *t) {
             widen(t, &c);
         }
     if (t->bar > 0)
-        t->width[T_LIFE] = t->bar;
-    fit_width(t);
+        t->width[T_LIFE] = t->bar > strlen("life") ? t->bar : strlen("life");
+}
+
+static size_t excess_width(const Table *t) {
+    size_t total = (NCOLUMNS - 1) * GAP;
+    for (int k = 0; k < NCOLUMNS; k++)
+        total += t->width[k];
+    return total > t->r->opt->width ? total - t->r->opt->width : 0;
+}
+
+/* Names give way first, then bars, then what operators say of their windows, then names and bars whole. */
+static void measure(Table *t) {
+    const Report *r = t->r;
+    size_t excess;
+    t->bar = r->opt->plain ? 0 : nsteps(r) < MAX_BAR ? nsteps(r) : MAX_BAR;
+    for (;;) {
+        measure_rows(t);
+        excess = excess_width(t);
+        take(&t->width[T_NAME], 2 * MIN_NAME, &excess);
+        if (t->bar > 0)
+            take(&t->width[T_LIFE], MIN_BAR, &excess);
+        if (excess == 0 || t->terse)
+            break;
+        t->terse = true;
+    }
+    take(&t->width[T_NAME], MIN_NAME, &excess);
+    if (t->bar > 0)
+        take(&t->width[T_LIFE], excess > MIN_BAR ? 0 : MIN_BAR / 2, &excess);
+    take(&t->width[T_OP], MIN_NAME, &excess);
+    if (t->bar > t->width[T_LIFE])
+        t->bar = (uint32_t)t->width[T_LIFE];
 }
 
 /* ---- printing */

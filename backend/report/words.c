@@ -80,23 +80,18 @@ static void put_numbers(StrBuf *sb, const Op *op, AttrName a, const char *letter
         sb_printf(sb, "x%" PRId64, d->list.p[i].i);
 }
 
-/* A convolution's window is the shape of its weight. */
-static void put_window(StrBuf *sb, const Op *op) {
-    const Value *w = op->nin > 1 ? op->in[1] : NULL;
-    if (op_attr(op, A_kernel_size) != NULL) {
-        put_numbers(sb, op, A_kernel_size, "", 0);
-    } else if (w != NULL && w->type.shape.rank > 2 && op_attr(op, A_stride) != NULL) {
-        for (unsigned i = 2; i < w->type.shape.rank; i++)
-            sb_printf(sb, "%s%" PRIu64, i > 2 ? "x" : " ", w->type.shape.dim[i]);
-    }
+static bool same_numbers(const Op *op, AttrName a, AttrName b) {
+    const Datum *x = op_attr(op, a), *y = op_attr(op, b);
+    return x != NULL && y != NULL && datum_equal(x, y);
 }
 
 const char *report_op_text(const Report *r, const Op *op) {
     StrBuf sb;
     sb_init(&sb, r->arena);
     sb_puts(&sb, op_info(op->kind)->name);
-    put_window(&sb, op);
-    put_numbers(&sb, op, A_stride, "s", 1);
+    put_numbers(&sb, op, A_kernel_size, "", 0);
+    if (!same_numbers(op, A_stride, A_kernel_size))       /* pools step by their window unless told otherwise */
+        put_numbers(&sb, op, A_stride, "s", 1);
     put_numbers(&sb, op, A_padding, "p", 0);
     put_numbers(&sb, op, A_dilation, "d", 1);
     put_numbers(&sb, op, A_groups, "g", 1);
