@@ -7,9 +7,11 @@
  * through whatever views and joins, is a byte of a leaf; distinct bytes of distinct leaves are distinct information, so at
  * each step the arena holds, once each: (1) every byte of a leaf made before and read at this step or later, (2) the leaves
  * this step makes, (3) its workspace. The one exception is a result over an operand that dies there: in place is one operand
- * per result, so for each result the most that a legal operand could give is taken off. That a plan may have to copy, keep a
- * result out of place or lose bytes to the shape of holes only adds. Leaves that reach a result in the caller's memory
- * through views and joins count nothing, since they may lie there from the start; neither do inputs outside, weights and
+ * per result, so for each result the most that a legal operand could give is taken off: all of it where the operand might be a
+ * copy, for a copy may be overwritten though its source may not. That a plan copies, keeps a result out of place or loses
+ * bytes to the shape of holes otherwise only adds. Leaves that reach a result in the caller's memory
+ * through views and joins count nothing, since they may lie there from the start, and what a slice there may be written over
+ * counts nothing either; neither do inputs outside, weights and
  * numbers. Alignment: a leaf that no concatenation takes in, and that lies over nothing but another such leaf, fills a buffer
  * whose end is rounded up, and counts so; all others count their bare bytes.
  *
@@ -169,13 +171,11 @@ static void reach_results(Bound *b) {
     for (size_t i = 0; i < b->g->results.n; i++) {
         uint32_t v = plan_repl(b->p, b->g->results.p[i].value->id);
         const Content *c = &b->content[v];
+        b->fixed[v] = true;
         if (b->p->io == IO_ARENA)
             b->last[v] = b->end;
-        for (uint32_t k = 0; k < c->n; k++) {
-            b->fixed[c->s[k].leaf] = true;
-            if (b->p->io == IO_CALLER)
-                b->free[c->s[k].leaf] = true;
-        }
+        for (uint32_t k = 0; b->p->io == IO_CALLER && k < c->n; k++)
+            b->free[c->s[k].leaf] = true;
     }
 }
 
@@ -207,6 +207,26 @@ static const Value *step_result(const Bound *b, uint32_t s) {
     const Step *step = &b->p->steps.p[s];
     const Op *last = b->g->ops.p[step->ops.p[step->ops.n - 1]];
     return last->nout == 1 && b->stored[last->out[0]->id] ? last->out[0] : NULL;
+}
+
+/* What lies in a slice of a result may have been written over others there: they, too, may be outside the arena. */
+static void spread_free(Bound *b) {
+    for (uint32_t s = (uint32_t)b->p->steps.n; b->p->io == IO_CALLER && b->views && s-- > 0; ) {
+        const Step *step = &b->p->steps.p[s];
+        const Value *f = step_result(b, s);
+        if (f == NULL || !b->free[f->id] || b->solo[f->id])
+            continue;
+        for (size_t i = 0; i < step->ops.n; i++) {
+            const Op *op = b->g->ops.p[step->ops.p[i]];
+            for (uint32_t k = 0; k < op->nin; k++) {
+                const Value *u = op_tensor(b->g, b->p, op, k);
+                for (uint32_t j = 0; could_overwrite(b, s, u, f) && j < b->content[u->id].n; j++) {
+                    b->free[b->content[u->id].s[j].leaf] = true;
+                    b->solo[b->content[u->id].s[j].leaf] = false;
+                }
+            }
+        }
+    }
 }
 
 /* A result that may lie over part of something, or over a leaf inside a concatenation, has no end of its own. */
@@ -243,8 +263,8 @@ static uint64_t donation(const Bound *b, uint32_t s, const Value *u, const uint3
         return 0;
     for (uint32_t i = 0; i < c->n; i++) {
         uint32_t leaf = c->s[i].leaf;
-        if (b->fixed[leaf])
-            return 0;
+        if (b->fixed[leaf] && leaf == u->id)
+            return 0;                                     /* but a view of it might be a copy, which may be written over */
         if (!b->free[leaf] && leaf_last[leaf] <= s)
             sum += rounded(b, leaf, c->s[i].lo, c->s[i].hi);
         else if (!b->free[leaf])
@@ -344,6 +364,7 @@ void pass_bound(Ctx *ctx, const Graph *g, Plan *p) {
     find_reads(&b);
     reach_results(&b);
     find_joined(&b);
+    spread_free(&b);
     find_solo(&b);
     uint32_t *leaf_last = NEW_ARRAY(s, uint32_t, n);
     hold(&b, leaf_last);

@@ -6,6 +6,7 @@
 #include "passes/passes.h"
 #include "tests/unit/opcall.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static inline Value *image(Lab *l, uint64_t channels, uint64_t side) {
@@ -71,7 +72,7 @@ static inline void result(Lab *l, Value *v) {
 
 /* 64-byte alignment, the caller's inputs and results. plan_network verifies what it returns. */
 static inline Plan *plan_at(Lab *l, Level level, IoPlace io) {
-    PlanOptions o = {.level = level, .target = TARGET_C, .io = io};
+    PlanOptions o = {.level = level, .target = TARGET_C, .io = io, .print_after = getenv("PRINT_AFTER")};
     Plan *p = plan_network(l->ctx, l->g, &o);
     CHECK(p != NULL);
     CHECK(p->naive_bytes >= p->arena_bytes && p->arena_bytes >= p->live_peak_bytes && p->live_peak_bytes >= p->bound_bytes);
