@@ -46,7 +46,7 @@ struct Expr {
     int64_t i;                                            /* EX_INT, EX_SIZE (bytes) */
     double f;
     bool b;
-    VEC(Expr *) items;
+    VEC(Expr *) items;                                    /* EX_TUPLE, EX_LIST; of an EX_STR with "{...}": its parts (frontend/text.c) */
     ArgNodes args;
     VEC(IndexNode) indices;
     uint32_t depth;                                       /* height of this tree, a pipe chain counting once: <= AST_MAX_DEPTH,
@@ -141,6 +141,8 @@ const char *ast_op_text(AstOp);                           /* "+", "and" */
 
 /* parse.c - one file to a module; syntax errors are diagnostics, and a module always comes back (maybe failed) */
 Module *parse_file(Ctx *, uint32_t file);
+/* The expression that these bytes of a source are, as in "{D // 2}" inside a string; NULL after diagnostics. */
+Expr *parse_expr(Ctx *, Span);
 
 /* import.c - parses the root file and everything it imports; paths are looked up beside the importing file, then in the
  * import path. Each file is parsed once; cycles and unreadable files are diagnostics at the import. NULL only if the root cannot be read. */

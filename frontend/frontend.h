@@ -10,6 +10,7 @@ typedef struct ElabOptions {
     const char *net;                                      /* --net, or NULL: the only one, or the one a train block names, or the last */
     Setting *settings;
     size_t nsettings;
+    struct Train *train;                                  /* out: the net's train block, checked (frontend/train.h), or NULL */
 } ElabOptions;
 
 /* elab.c - blocks, loops and compile-time values to a flat graph; checks the whole file, its train blocks too (frontend/train.c).

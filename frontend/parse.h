@@ -1,5 +1,5 @@
-/* parse.h - between the scanner (grammar/net.l), the layout of tokens (tokens.c), the grammar (grammar/net.y) and the texts
- * of syntax errors (syntax.c). Nobody else includes it: the rest of the compiler sees ast.h.
+/* parse.h - between the scanner (grammar/net.l), the layout of tokens (tokens.c), the grammar (grammar/net.y) and
+ * the texts of syntax errors (syntax.c). Nobody else includes it: the rest of the compiler sees ast.h.
  *
  *     characters --net_scan--> tokens and newlines --net_yylex--> tokens that end statements --net_yyparse--> tree */
 #ifndef NETC_PARSE_H
@@ -34,6 +34,8 @@ typedef struct Parser {
     VEC(Doc) docs;                                        /* in the order of the file */
     Token held;                                           /* read ahead to see whether |> continues the line */
     bool has_held;
+    Token lead[3];                                        /* delivered before the scanner's, last first: parse_expr() */
+    uint32_t nlead;
     Bracket open[AST_MAX_NESTING];
     uint32_t depth;                                       /* open brackets, the current token's effect included */
     uint32_t before;                                      /* and not included; open[] still holds what it closed */
@@ -59,7 +61,8 @@ bool parser_starts_line(const Parser *);                  /* the current token i
 #define parser_too_deep(p, at, fmt, limit) \
     ((p)->stopped ? (void)0 : (void)parser_diag(p, DIAG_NESTING, (at), fmt, (int)(limit)), (void)((p)->stopped = true))
 
-/* literal.c - text of numbers and strings to values; malformed ones are diagnostics and come back as some valid token */
+/* literal.c - text of numbers and strings to values; malformed ones are diagnostics and come back as some valid
+ * token */
 Token literal_number(Parser *, const char *text, size_t len);
 Token literal_string(Parser *, const char *text, size_t len);     /* with its quotes */
 Token literal_bad_string(Parser *, const char *text, size_t len); /* single-quoted, or not closed on its line */

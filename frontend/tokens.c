@@ -1,9 +1,10 @@
-/* tokens.c - the layout of tokens: which newlines end statements, which brackets are open, what is skipped after an error.
+/* tokens.c - the layout of tokens: which newlines end statements, which brackets are open, what is skipped after an
+ * error.
  *
- * Newlines follow Go's rule: one counts only after a token that can end a statement, never inside ( ) or [ ], and not when
- * the next token is |>. A stack of brackets, at most AST_MAX_NESTING deep, serves that rule, the cap on nesting, and
- * recovery: after a syntax error everything up to the end of that statement at its own bracket depth is dropped, so that
- * one mistake gives one message (bison alone would close the wrong brace). O(1) per token. */
+ * Newlines follow Go's rule: one counts only after a token that can end a statement, never inside ( ) or [ ], and
+ * not when the next token is |>. A stack of brackets, at most AST_MAX_NESTING deep, serves that rule, the cap on
+ * nesting, and recovery: after a syntax error everything up to the end of that statement at its own bracket depth is
+ * dropped, so that one mistake gives one message (bison alone would close the wrong brace). O(1) per token. */
 #include "grammar/net.tab.h"
 
 #include <string.h>
@@ -80,11 +81,14 @@ static bool ends_statement(int kind) {
 
 static bool in_body(const Parser *p) { return p->depth == 0 || p->open[p->depth - 1].sign == '{'; }
 
-/* The token after the newlines, which belongs to the next statement: its errors count even while this one is dropped. */
+static Token scan(Parser *p) { return p->nlead ? p->lead[--p->nlead] : net_scan(p, p->scanner); }
+
+/* The token after the newlines, which belongs to the next statement: its errors count even while this one is
+ * dropped. */
 static void read_ahead(Parser *p) {
     bool dropping = p->dropping;
     p->dropping = false;
-    do p->held = net_scan(p, p->scanner);
+    do p->held = scan(p);
     while (p->held.kind == T_NL);
     p->dropping = dropping;
     p->has_held = true;
@@ -92,7 +96,7 @@ static void read_ahead(Parser *p) {
 
 static Token next_token(Parser *p) {
     for (;;) {
-        Token t = p->has_held ? p->held : net_scan(p, p->scanner);
+        Token t = p->has_held ? p->held : scan(p);
         p->has_held = false;
         bool counts = in_body(p) && ends_statement(p->cur.kind);
         if (t.kind == T_SEMICOLON) t.kind = T_NL;
@@ -113,8 +117,8 @@ static Token next_token(Parser *p) {
 
 static char opener_of(int kind) { return kind == ')' ? '(' : kind == ']' ? '[' : kind == '}' ? '{' : 0; }
 
-/* A closing bracket closes its partner and what was left open inside; one without a partner is taken for a slip and closes
- * the innermost. No bracket but } reaches past the brace of the body it stands in. */
+/* A closing bracket closes its partner and what was left open inside; one without a partner is taken for a slip and
+ * closes the innermost. No bracket but } reaches past the brace of the body it stands in. */
 static void close_bracket(Parser *p, char opener) {
     uint32_t d = p->depth;
     while (d && p->open[d - 1].sign != opener && (opener == '{' || p->open[d - 1].sign != '{')) d--;
