@@ -1,6 +1,6 @@
-/* ast.c - constructors of the tree: one per node kind whose parts must agree, so that the grammar's actions stay one call
- * each. Each sets the node's span and its depth, the height of its tree, which the parser caps. A pipe chain counts as one
- * level however long it is: it grows to the left and its consumers walk it in a loop. */
+/* ast.c - constructors of the tree: one per node kind whose parts must agree, so that the grammar's actions stay one
+ * call each. Each sets the node's span and its depth, the height of its tree, which the parser caps. A pipe chain
+ * counts as one level however long it is: it grows to the left and its consumers walk it in a loop. */
 #include "frontend/ast.h"
 
 static uint32_t deeper(uint32_t depth, const Expr *child) {

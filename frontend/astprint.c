@@ -1,9 +1,9 @@
-/* astprint.c - `--emit=ast`: the tree as S-expressions, one statement a line, so that precedence and attachment can be read
- * and compared. What the grammar makes is headed by punctuation - (+ a b), (|> x f), (, a b) a tuple, (. f weight),
- * ([] x 1:3), (? then cond else) - so that a list headed by a name is always a call.
+/* astprint.c - `--emit=ast`: the tree as S-expressions, one statement a line, so that precedence and attachment can
+ * be read and compared. What the grammar makes is headed by punctuation - (+ a b), (|> x f), (, a b) a tuple, (. f
+ * weight), ([] x 1:3), (? then cond else) - so that a list headed by a name is always a call.
  *
- * Recursion is over expressions, statements and nothing else: the parser caps the depth of both; pipe chains, which it does
- * not cap, are walked in a loop. */
+ * Recursion is over expressions, statements and nothing else: the parser caps the depth of both; pipe chains, which
+ * it does not cap, are walked in a loop. */
 #include "frontend/ast.h"
 
 static void put_expr(StrBuf *, const Expr *);

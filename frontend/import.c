@@ -1,6 +1,6 @@
-/* import.c - the module graph: a depth-first walk from the root with an explicit stack, so that a chain of imports may be of
- * any length. A file is known by its source index (one per inode, however its path is spelt) and is parsed once. Linear in
- * the number of imports. */
+/* import.c - the module graph: a depth-first walk from the root with an explicit stack, so that a chain of imports
+ * may be of any length. A file is known by its source index (one per inode, however its path is spelt) and is parsed
+ * once. Linear in the number of imports. */
 #include "frontend/ast.h"
 
 #include <string.h>
@@ -37,8 +37,8 @@ static bool exists(const char *path) {
     return stat(path, &st) == 0;
 }
 
-/* Reads the first candidate that exists, readable or not: beside the importing file, then in the import path. Returns its
- * source index, or 0 after a diagnostic that says where it was looked for. */
+/* Reads the first candidate that exists, readable or not: beside the importing file, then in the import path.
+ * Returns its source index, or 0 after a diagnostic that says where it was looked for. */
 static uint32_t find_file(Importer *im, const Module *from, const Decl *d) {
     const char *wanted = d->path.name, *why = "the path is empty";
     const char *path = beside(im->ctx, path_of(im, from), wanted);

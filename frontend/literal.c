@@ -1,6 +1,6 @@
-/* literal.c - numbers, strings, stray bytes and comments: the text of one token to its value. Malformed text is a diagnostic
- * and comes back as a valid token of its kind where that is clear, so that the parser goes on as if it had been right and
- * finds the next mistake. While the rest of a wrong statement is skipped nothing is reported. */
+/* literal.c - numbers, strings, stray bytes and comments: the text of one token to its value. Malformed text is a
+ * diagnostic and comes back as a valid token of its kind where that is clear, so that the parser goes on as if it
+ * had been right and finds the next mistake. While the rest of a wrong statement is skipped nothing is reported. */
 #include "grammar/net.tab.h"
 
 #include <math.h>
@@ -39,7 +39,8 @@ static int unit_shift(const char *s, size_t n) {
     return -1;
 }
 
-/* 0.f * 2^shift, where f is n decimal digits, if it is a whole number. 10^n = 2^n 5^n, so f must be a multiple of 5^n. */
+/* 0.f * 2^shift, where f is n decimal digits, if it is a whole number. 10^n = 2^n 5^n, so f must be a multiple of
+ * 5^n. */
 static bool fraction_bytes(const char *s, size_t n, int shift, int64_t *bytes) {
     while (n && s[n - 1] == '0') n--;
     int64_t f, five = 1;

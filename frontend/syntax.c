@@ -1,8 +1,8 @@
-/* syntax.c - the texts of syntax errors: "unexpected name 'b', expected an operator, ',' or ')'", with the help that the most
- * common slips deserve.
+/* syntax.c - the texts of syntax errors: "unexpected name 'b', expected an operator, ',' or ')'", with the help that
+ * the most common slips deserve.
  *
- * The parser knows the exact set of tokens that could have come next (LAC). Sets that stand for one idea are named by it - an
- * expression, a name, an operator - and a set that is still long is left away: it would explain nothing. */
+ * The parser knows the exact set of tokens that could have come next (LAC). Sets that stand for one idea are named
+ * by it - an expression, a name, an operator - and a set that is still long is left away: it would explain nothing. */
 #include "grammar/net.tab.h"
 
 #include <string.h>
@@ -200,8 +200,8 @@ static Diag *misspelt_word(Parser *p, const Expected *e) {
     return d;
 }
 
-/* An unfinished statement (`y =`) goes on in the next line, but when that line clearly is another statement the mistake is
- * where the first one ends. */
+/* An unfinished statement (`y =`) goes on in the next line, but when that line clearly is another statement the
+ * mistake is where the first one ends. */
 static Token unexpected_token(const Parser *p, const Expected *e) {
     Token t = p->cur;
     bool in_brackets = p->before && p->open[p->before - 1].sign != '{';

@@ -1,9 +1,10 @@
-/* net.y - the grammar of .net files (bison 3.8, LALR(1), no conflicts). The actions build the tree of frontend/ast.h and
- * check nothing: names, types and values are the elaboration's.
+/* net.y - the grammar of .net files (bison 3.8, LALR(1), no conflicts). The actions build the tree of frontend/ast.h
+ * and check nothing: names, types and values are the elaboration's.
  *
- * Errors: LAC finds the true set of expected tokens, frontend/syntax.c words the message, frontend/tokens.c drops the rest
- * of the statement, and the `error` productions below take up again at the next one. Values are arena memory, so no
- * %destructor is needed. Lists grow to the left: the stack depth follows the nesting, never the length of a program. */
+ * Errors: LAC finds the true set of expected tokens, frontend/syntax.c words the message, frontend/tokens.c drops
+ * the rest of the statement, and the `error` productions below take up again at the next one. Values are arena
+ * memory, so no %destructor is needed. Lists grow to the left: the stack depth follows the nesting, never the length
+ * of a program. */
 %require "3.8"
 %expect 0
 %define api.pure full

@@ -1,5 +1,5 @@
-/* fuzz.h - what every fuzz target has in common: with -DSTANDALONE, a main that runs the target on the files it is given, so
- * that a finding can be looked at with any compiler and debugger. */
+/* fuzz.h - what every fuzz target has in common: with -DSTANDALONE, a main that runs the target on the files it is
+ * given, so that a finding can be looked at with any compiler and debugger. */
 #ifndef NETC_FUZZ_H
 #define NETC_FUZZ_H
 

@@ -1,5 +1,5 @@
-/* parse.c - fuzz target: any bytes are parsed and printed without a crash, a hang or a leak. Built with clang's libFuzzer by
- * `make fuzz`; with -DSTANDALONE it is a program that runs the files it is given. */
+/* parse.c - fuzz target: any bytes are parsed and printed without a crash, a hang or a leak. Built with clang's
+ * libFuzzer by `make fuzz`; with -DSTANDALONE it is a program that runs the files it is given. */
 #include "frontend/ast.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -1,6 +1,6 @@
-/* plan.c - fuzz target: any program is elaborated and planned at every level without a crash, a hang or a leak, and what is
- * planned passes the verifier. Loops unroll to few operators, so that a run stays short. Imports are left out: a fuzzer must
- * not read the disk. */
+/* plan.c - fuzz target: any program is elaborated and planned at every level without a crash, a hang or a leak, and
+ * what is planned passes the verifier. Loops unroll to few operators, so that a run stays short. Imports are left
+ * out: a fuzzer must not read the disk. */
 #include "frontend/frontend.h"
 #include "passes/passes.h"
 #include "tests/fuzz/fuzz.h"

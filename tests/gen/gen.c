@@ -1,5 +1,6 @@
-/* gen.c - the frame of a random program: splitmix64 numbers, the pool of values in scope, statements and control flow, inputs
- * and results. A statement is chosen, finds operands in the pool or gives up; so every program is valid by construction. */
+/* gen.c - the frame of a random program: splitmix64 numbers, the pool of values in scope, statements and control
+ * flow, inputs and results. A statement is chosen, finds operands in the pool or gives up; so every program is valid
+ * by construction. */
 #include "tests/gen/gen.h"
 
 #include <stdio.h>

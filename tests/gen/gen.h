@@ -4,8 +4,8 @@
  *   gen_ops.c     operators: each knows which operands it takes and the shape it makes
  *   gen_blocks.c  declared blocks (residual, dense, attention, ...) and their calls
  *
- * The generator keeps its own shape arithmetic: a program that the compiler refuses is a fault of one of the two. The same
- * seed and options give the same text on every machine. */
+ * The generator keeps its own shape arithmetic: a program that the compiler refuses is a fault of one of the two.
+ * The same seed and options give the same text on every machine. */
 #ifndef NETC_GEN_H
 #define NETC_GEN_H
 

@@ -1,5 +1,5 @@
-/* gen_blocks.c - declared blocks: the ones networks are made of, and one with a random body that keeps its operand's shape.
- * A program declares a random subset and calls what it declared. */
+/* gen_blocks.c - declared blocks: the ones networks are made of, and one with a random body that keeps its operand's
+ * shape. A program declares a random subset and calls what it declared. */
 #include "tests/gen/gen.h"
 
 #include <stdio.h>

@@ -216,27 +216,23 @@ static bool unary(Gen *g) {
     return true;
 }
 
-/* A wish that can be met: the operand has storage of its own and was not read before. */
+/* A wish that can be met: the operand has storage of its own, was not read before and leaves the pool. */
 static bool in_place(Gen *g) {
-    GenValue *x = NULL;
+    GenValue *x = NULL, *y = NULL;
     for (unsigned i = 0; i < g->npool; i++)
         if (g->pool[i].owns && g->pool[i].dtype == g->dtype) x = &g->pool[i];
     if (!x) return false;
-    GenValue v = gen_like(g, x);
     if (gen_chance(g, 50)) {
-        gen_read(x);
+        GenValue v = gen_like(g, x);
         gen_line(g, "%s = relu(%s, inplace=true)", v.name, x->name);
-    } else {
-        GenValue *y = NULL;
-        for (unsigned i = 0; i < g->npool; i++)
-            if (&g->pool[i] != x && g->pool[i].dtype == x->dtype && gen_same_shape(&g->pool[i], x)) y = &g->pool[i];
-        gen_read(x);
-        if (y) gen_read(y);
-        gen_line(g, "%s %s %s", x->name, gen_chance(g, 50) ? "+=" : "*=", y ? y->name : "0.5");
-        x->used = false;
+        *x = v;
         return true;
     }
-    gen_bind(g, v);
+    for (unsigned i = 0; i < g->npool; i++)
+        if (&g->pool[i] != x && g->pool[i].dtype == x->dtype && gen_same_shape(&g->pool[i], x)) y = &g->pool[i];
+    gen_line(g, "%s %s %s", x->name, gen_chance(g, 50) ? "+=" : "*=", y ? y->name : "0.5");
+    x->owns = false;
+    if (y) gen_read(y);
     return true;
 }
 
