@@ -11,8 +11,7 @@
  * copy, for a copy may be overwritten though its source may not. That a plan copies, keeps a result out of place or loses
  * bytes to the shape of holes otherwise only adds. Leaves that reach a result in the caller's memory
  * through views and joins count nothing, since they may lie there from the start, and what a slice there may be written over
- * counts nothing either; neither do inputs outside, weights and
- * numbers. Alignment: a leaf that no concatenation takes in, and that lies over nothing but another such leaf, fills a buffer
+ * counts nothing either; neither do inputs outside, weights and numbers. Alignment: a leaf that no concatenation takes in, and that can only lie over or under other such leaves, fills a buffer
  * whose end is rounded up, and counts so; all others count their bare bytes.
  *
  * Cost O(n log n); a value gathered from more than MAX_SEGMENTS ranges is not followed, which only lowers the bound. */
@@ -34,7 +33,7 @@ typedef struct Bound {
     Content *content;                                     /* by value id */
     bool *free;                                           /* by value id: a leaf outside the arena */
     bool *fixed;                                          /* by value id: a leaf nothing is written over: inputs, results, @keep */
-    bool *solo;                                           /* by value id: a leaf that fills a buffer of its own size */
+    bool *solo;                                           /* by value id: a leaf that surely fills a buffer of its own size */
     uint32_t *last;                                       /* by value id: last step that really reads it; its own if none */
     uint64_t *delta;                                      /* by step: change of what is held */
 } Bound;
@@ -229,8 +228,29 @@ static void spread_free(Bound *b) {
     }
 }
 
-/* A result that may lie over part of something, or over a leaf inside a concatenation, has no end of its own. */
+static uint32_t family(uint32_t *parent, uint32_t v) {
+    while (parent[v] != v)
+        v = parent[v] = parent[parent[v]];
+    return v;
+}
+
+/* Values that may lie over one another may come to lie in one buffer; if one of them is, or may lie over, a mere part of
+ * something, or if a concatenation takes one in, none of them has an end of its own for sure. */
+static void overwrite_family(Bound *b, uint32_t *parent, const Value *u, const Value *f) {
+    const Content *c = &b->content[u->id];
+    for (uint32_t j = 0; j < c->n; j++) {
+        uint32_t x = family(parent, c->s[j].leaf), y = family(parent, f->id);
+        bool whole = c->n == 1 && c->s[0].lo == 0 && c->s[0].hi == b->g->values.p[c->s[0].leaf]->nbytes;
+        b->solo[x] = b->solo[x] && b->solo[y] && whole;
+        parent[y] = x;
+    }
+}
+
 static void find_solo(Bound *b) {
+    size_t n = b->g->values.n;
+    uint32_t *parent = NEW_ARRAY(b->scratch, uint32_t, n);
+    for (size_t v = 0; v < n; v++)
+        parent[v] = (uint32_t)v;
     for (uint32_t s = 0; s < b->p->steps.n; s++) {
         const Step *step = &b->p->steps.p[s];
         const Value *f = step_result(b, s);
@@ -238,14 +258,13 @@ static void find_solo(Bound *b) {
             const Op *op = b->g->ops.p[step->ops.p[i]];
             for (uint32_t k = 0; k < op->nin; k++) {
                 const Value *u = op_tensor(b->g, b->p, op, k);
-                if (!could_overwrite(b, s, u, f))
-                    continue;
-                const Content *c = &b->content[u->id];
-                if (c->n != 1 || !b->solo[c->s[0].leaf] || c->s[0].lo != 0 || c->s[0].hi != b->g->values.p[c->s[0].leaf]->nbytes)
-                    b->solo[f->id] = false;
+                if (could_overwrite(b, s, u, f))
+                    overwrite_family(b, parent, u, f);
             }
         }
     }
+    for (size_t v = 0; v < n; v++)
+        b->solo[v] = b->solo[family(parent, (uint32_t)v)];
 }
 
 static uint64_t rounded(const Bound *b, uint32_t leaf, uint64_t lo, uint64_t hi) {

@@ -70,9 +70,9 @@ static inline void result(Lab *l, Value *v) {
     graph_result(l->g, graph_unique(l->ctx, l->g, "y"), v, (Span){0});
 }
 
-/* 64-byte alignment, the caller's inputs and results. plan_network verifies what it returns. */
-static inline Plan *plan_at(Lab *l, Level level, IoPlace io) {
-    PlanOptions o = {.level = level, .target = TARGET_C, .io = io, .print_after = getenv("PRINT_AFTER")};
+/* plan_network verifies what it returns. PRINT_AFTER=PASS in the environment shows what led there. */
+static inline Plan *plan_aligned(Lab *l, Level level, IoPlace io, uint64_t align) {
+    PlanOptions o = {.level = level, .target = TARGET_C, .io = io, .align = align, .print_after = getenv("PRINT_AFTER")};
     Plan *p = plan_network(l->ctx, l->g, &o);
     CHECK(p != NULL);
     CHECK(p->naive_bytes >= p->arena_bytes && p->arena_bytes >= p->live_peak_bytes && p->live_peak_bytes >= p->bound_bytes);
@@ -80,6 +80,7 @@ static inline Plan *plan_at(Lab *l, Level level, IoPlace io) {
     return p;
 }
 
+static inline Plan *plan_at(Lab *l, Level level, IoPlace io) { return plan_aligned(l, level, io, 64); }
 static inline Plan *full(Lab *l) { return plan_at(l, LEVEL_FULL, IO_CALLER); }
 static inline Fate fate_of(const Plan *p, const Value *v) { return p->fate[v->def->id]; }
 static inline const Place *place_of(const Plan *p, const Value *v) { return &p->place[v->id]; }

@@ -1,5 +1,5 @@
 /* plan_random.c - random networks at every level, inputs and results outside and inside the arena: each plan passes the
- * verifier, the four figures are in their order, a later level never has a larger arena, planning twice gives the same plan. */
+ * verifier whatever the alignment, the four figures are in their order, a later level never has a larger arena, planning twice gives the same plan. */
 #include "tests/unit/plan_lab.h"
 
 static const Level levels[] = {LEVEL_NAIVE, LEVEL_REUSE, LEVEL_INPLACE, LEVEL_ALIAS, LEVEL_FULL};
@@ -113,15 +113,15 @@ int main(int argc, char **argv) {
         Net net = make(seed);
         if (argc == 3) fprintf(stderr, "%llu\n", (unsigned long long)seed);
         for (IoPlace io = IO_CALLER; io <= IO_ARENA; io++) {
-            uint64_t before = UINT64_MAX;
+            uint64_t before = UINT64_MAX, align = UINT64_C(1) << below(&net, 11);
             for (size_t i = 0; i < COUNT_OF(levels); i++) {
-                Plan *p = plan_at(&net.l, levels[i], io);
+                Plan *p = plan_aligned(&net.l, levels[i], io, align);
                 CHECK(p->arena_bytes <= before);
                 before = p->arena_bytes;
                 total++;
                 proven += p->proven;
             }
-            CHECK(same_plan(net.l.g, plan_at(&net.l, LEVEL_FULL, io), plan_at(&net.l, LEVEL_FULL, io)));
+            CHECK(same_plan(net.l.g, plan_aligned(&net.l, LEVEL_FULL, io, align), plan_aligned(&net.l, LEVEL_FULL, io, align)));
         }
         lab_end(&net.l);
     }
