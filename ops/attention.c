@@ -54,7 +54,7 @@ static bool check_heads(Typing *t, const Value *q, const Value *k, bool grouped)
     bool divides = groups > 0 && heads % groups == 0;
     if (heads == groups || (grouped && divides)) return true;
     Diag *d = diag(t->ctx, DIAG_SHAPE_MISMATCH, t->span, "%s on %s and %s: %llu heads %s %llu", op_info(t->kind)->name,
-                   x_text(t, q), x_text(t, k), (ull)heads, grouped ? "are no multiple of" : "against", (ull)groups);
+                   x_text(t, q), x_text(t, k), (ull)heads, grouped ? "are no multiple of" : "meet", (ull)groups);
     note_value(t->ctx, d, q);
     note_value(t->ctx, d, k);
     if (divides) diag_help(t->ctx, d, "grouped heads are asked for: enable_gqa=true");

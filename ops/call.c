@@ -3,6 +3,8 @@
  * reads it, and one that was declared by a statement counts there), its multiply-adds, and the wishes of the source. */
 #include "ops/ops.h"
 
+#include <string.h>
+
 Arg *call_arg(Call *c, AttrName name) {
     for (uint32_t i = 0; i < c->info->nparams; i++)
         if (c->info->params[i].name == name) return &c->args[i];
@@ -206,10 +208,12 @@ static bool flatten_helps(const Value *x, uint64_t wanted) {
 bool call_check_from(Call *c, AttrName name, uint64_t actual, const char *what, const Value *x) {
     const Arg *a = call_arg(c, name);
     if (!a->has_from || (a->from >= 0 && (uint64_t)a->from == actual)) return true;
-    Diag *d = diag(c->ctx, DIAG_IN_MISMATCH, a->from_span, "%s takes %lld %s, but %s has %llu", c->info->name,
-                   (long long)a->from, what, type_text(c->ctx->scratch, &x->type), (unsigned long long)actual);
+    bool features = strcmp(what, "features") == 0;        /* of the last axis; channels are those of axis 1 */
+    Diag *d = diag(c->ctx, DIAG_IN_MISMATCH, a->from_span, "%s takes %lld %s, but %s of %s is %llu", c->info->name,
+                   (long long)a->from, what, features ? "the last axis" : "axis 1", type_text(c->ctx->scratch, &x->type),
+                   (unsigned long long)actual);
     note_value(c->ctx, d, x);
-    if (a->from >= 0 && flatten_helps(x, (uint64_t)a->from) && (c->info->kind == OP_LINEAR))
+    if (a->from >= 0 && flatten_helps(x, (uint64_t)a->from) && c->info->kind == OP_LINEAR)
         diag_help(c->ctx, d, "linear works on the last axis; flatten first: |> flatten |> linear(%lld -> %lld)",
                   (long long)a->from, (long long)a->value.i);
     else

@@ -203,7 +203,7 @@ static bool wrong_inner(Typing *t, const Value *a, const Value *b) {
     Diag *d = diag(t->ctx, DIAG_SHAPE_MISMATCH, t->span,
                    "matmul of %s and %s: the last axis of the left is %llu, but %s of the right is %llu", x_text(t, a),
                    x_text(t, b), (unsigned long long)last_axis(a),
-                   b->type.shape.rank == 1 ? "the axis" : "the last but one", (unsigned long long)inner_right(b));
+                   b->type.shape.rank == 1 ? "the axis" : "the last axis but one", (unsigned long long)inner_right(b));
     note_value(t->ctx, d, a);
     note_value(t->ctx, d, b);
     if (b->type.shape.rank >= 2 && last_axis(b) == last_axis(a))

@@ -116,6 +116,6 @@ bool typing_rank(Typing *t, const Value *v, unsigned lo, unsigned hi, const char
     Diag *d = diag(t->ctx, DIAG_RANK_MISMATCH, t->span, "%s takes %s (rank %s), but this is %s (rank %u)", op_text(t),
                    form, rank_range(t, lo, hi), x_text(t, v), rank);
     note_value(t->ctx, d, v);
-    if (rank + 1 == lo) diag_help(t->ctx, d, "an axis of size 1 can be added: |> unsqueeze(0)");
+    if (rank >= 2 && rank + 1 == lo) diag_help(t->ctx, d, "an axis of size 1 can be added: |> unsqueeze(0)");
     return false;
 }
