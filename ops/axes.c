@@ -213,13 +213,13 @@ bool need_axes(Typing *t, AttrName name, unsigned rank, unsigned *set) {
     return front || refuse_form(t, name, from_front);
 }
 
-bool need_integer_index(Typing *t, const Value *index, const char *what) {
+bool need_integer_index(Typing *t, AttrName name, const Value *index) {
     DType dt = index->type.dtype;
     if (dt == DT_I64 || dt == DT_I32) return true;
-    Diag *d = diag(t->ctx, DIAG_DTYPE_MISMATCH, t->span, "%s takes an integer %s (i64 or i32), but it is %s",
-                   own_name(t), what, x_text(t, index));
+    Diag *d = diag(t->ctx, DIAG_DTYPE_MISMATCH, typing_span(t, name), "%s takes an integer %s (i64 or i32), but it is %s",
+                   own_name(t), attr_name(name), x_text(t, index));
     note_value(t->ctx, d, index);
-    diag_help(t->ctx, d, "convert it: cast(%s, i64)", what);
+    diag_help(t->ctx, d, "convert it: cast(%s, i64)", attr_name(name));
     return false;
 }
 

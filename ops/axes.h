@@ -35,7 +35,7 @@ bool need_int(Typing *, AttrName, int64_t *);
 bool need_ints(Typing *, AttrName, Ints *);               /* absent: none */
 bool need_axis(Typing *, AttrName, unsigned rank, unsigned *axis);
 bool need_axes(Typing *, AttrName, unsigned rank, unsigned *set); /* a bit per axis; an axis named twice is refused */
-bool need_integer_index(Typing *, const Value *, const char *what);
+bool need_integer_index(Typing *, AttrName, const Value *);
 
 bool axis_wrap(int64_t *dim, unsigned rank);              /* from the end if negative; a scalar has rank 1; false: out of range */
 /* Refuses an attribute that bind would have normalised: only printed or imported graphs come to this. */

@@ -22,7 +22,7 @@ static Shape at_least_1d(const Shape *s) {
 static bool infer_gather(Typing *t, const Value *x, const Value *index) {
     Shape from = at_least_1d(&x->type.shape), at = at_least_1d(&index->type.shape);
     unsigned axis;
-    if (!need_integer_index(t, index, "index") || !need_axis(t, A_dim, x->type.shape.rank, &axis)) return false;
+    if (!need_integer_index(t, A_index, index) || !need_axis(t, A_dim, x->type.shape.rank, &axis)) return false;
     if (from.rank != at.rank) {
         Diag *d = diag(t->ctx, DIAG_RANK_MISMATCH, t->span,
                        "gather takes an index of x's rank, but x is %s and the index %s", x_text(t, x),
@@ -47,7 +47,7 @@ static bool infer_gather(Typing *t, const Value *x, const Value *index) {
 static bool infer_index_select(Typing *t, const Value *x, const Value *index) {
     Shape r = x->type.shape;
     unsigned axis;
-    if (!need_integer_index(t, index, "index") || !typing_rank(t, index, 0, 1, "a list of indices")) return false;
+    if (!need_integer_index(t, A_index, index) || !typing_rank(t, index, 0, 1, "a list of indices")) return false;
     if (!need_axis(t, A_dim, r.rank, &axis)) return false;
     uint64_t extent = r.rank ? r.dim[axis] : 1;
     if ((r.rank == 0 && index->nelem != 1) || (extent == 0 && index->nelem > 0)) {

@@ -172,7 +172,7 @@ static bool infer_narrow(Typing *t, unsigned axis, uint64_t extent) {
     if (start < 0 || (uint64_t)start > extent || (uint64_t)length > extent - (uint64_t)start)
         return out_of_axis(
             t, DIAG_INDEX_RANGE, A_start, axis,
-            arena_printf(t->ctx->scratch, "narrow takes %lld from %lld", (long long)length, (long long)start));
+            arena_printf(t->ctx->scratch, "narrow takes %lld elements from %lld on", (long long)length, (long long)start));
     return push_part(t, axis, (uint64_t)length);
 }
 

@@ -41,12 +41,20 @@ static Elem *elem_named(Rearrangement *w, const char *name) {
     return NULL;
 }
 
+/* Names of one letter are all near one another: they are listed, longer ones suggested. */
 static void suggest_axis(Rearrangement *w, Diag *d, const char *got) {
     const char *names[MAX_ITEMS];
     size_t n = 0;
     for (unsigned i = 0; i < w->n; i++)
         if (w->elem[i].name) names[n++] = w->elem[i].name;
-    diag_suggest(w->p.call->ctx, d, got, names, n);
+    if (got[1]) {
+        diag_suggest(w->p.call->ctx, d, got, names, n);
+        return;
+    }
+    StrBuf list;
+    sb_init(&list, w->p.call->ctx->scratch);
+    for (size_t i = 0; i < n; i++) sb_printf(&list, "%s%s", i ? ", " : "", names[i]);
+    diag_help(w->p.call->ctx, d, n ? "the names of the left side are %s" : "the left side has no names%s", sb_str(&list));
 }
 
 static bool rank_fits(Rearrangement *w) {

@@ -305,8 +305,8 @@ static bool mode_fits(Typing *t, const Value *x, const Mode **mode) {
         return false;
     }
     static const char *const forms[] = {"[N, C, W]", "[N, C, H, W]", "[N, C, D, H, W]"};
-    const char *form = (*mode)->lo == (*mode)->hi ? forms[(*mode)->lo - 3] : "[N, C, ...] with 1 to 3 spatial axes";
-    return typing_rank(t, x, (*mode)->lo, (*mode)->hi, form);
+    const char *form = (*mode)->lo == (*mode)->hi ? forms[(*mode)->lo - 3] : "[N, C, ...]";
+    return typing_rank(t, x, (*mode)->lo, (*mode)->hi, SAY(t, "%s in the mode %s", form, d->s));
 }
 
 static bool sampled_dtype(Typing *t, const Value *x, const Mode *mode) {
