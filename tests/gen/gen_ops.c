@@ -81,8 +81,9 @@ static bool norm_image(Gen *g) {
     GenValue *x = gen_find(g, gen_is_image);
     if (!x) return false;
     GenValue v = gen_like(g, x);
-    switch (gen_below(g, 4)) {
-    case 0: define(g, v, gen_call(g, x, "group_norm", "%llu", ULL(x->dim[1] % 4 == 0 ? 4 : 1))); break;
+    uint64_t groups = x->dim[1] % 4 == 0 ? 4 : 1;
+    switch (gen_elems(x) / x->dim[0] == groups ? 2 : gen_below(g, 4)) {   /* one element a group has no variance */
+    case 0: define(g, v, gen_call(g, x, "group_norm", "%llu", ULL(groups))); break;
     case 1: define(g, v, gen_call(g, x, "local_response_norm", "3")); break;
     default: define(g, v, gen_call(g, x, "batch_norm", "%s", "")); break;
     }
