@@ -447,6 +447,8 @@ static bool replay(Replay *r) {
         if (!verify_place(r, g->values.p[i])) return false;
     find_contents(r);
     for (size_t i = 0; i < g->inputs.n; i++) store(r, g->inputs.p[i]);
+    for (size_t i = 0; i < g->values.n; i++)              /* loaded before the first step; views of them are read like any other */
+        if (is_weight(&r->v, g->values.p[i])) store(r, g->values.p[i]);
     const uint32_t *scratch_of = find_scratch(r);
     for (uint32_t s = 0; s < r->v.p->steps.n; s++)
         if (!replay_step(r, s, scratch_of)) return false;
