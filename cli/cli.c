@@ -151,6 +151,10 @@ static void set_warning(Cli *cli) {
         diag_set_level(cli->c, code, level);
         return;
     }
+    if (diag_code_by_word(word, &code)) {
+        refuse(cli, "that is an error always, no warning");
+        return;
+    }
     size_t n;
     const char *const *words = warning_words(cli->c->perm, &n);
     refuse(cli, arena_printf(cli->c->perm, "no warning is called '%s'; %s", word, advice(cli->c->perm, word, words, n)));

@@ -22,7 +22,7 @@ def judge(netc, folder, code, verdict, kind, args, text):
     done = subprocess.run([netc, *args.split(), name], cwd=folder, capture_output=True, text=True, timeout=60)
     found = re.findall(r'\[([\w-]+)\]$', done.stderr, re.M)
     if verdict == 'Wrong':
-        return None if code in found and done.returncode in (0, 1) else f'exit {done.returncode}, says {found or done.stderr}'
+        return None if code in found and done.returncode in (0, 1, 2) else f'exit {done.returncode}, says {found or done.stderr}'
     return None if done.returncode == 0 and not found else f'exit {done.returncode}\n{done.stderr}'
 
 
