@@ -27,13 +27,15 @@ enum {
     EXTRA       = 1 << 13                                 /* takes further int arguments under names of the caller's choice: rearrange's axes */
 };
 
-typedef enum ParamType { P_TENSOR, P_OPERAND, P_TENSORS, P_CHANNELS, P_INT, P_FLOAT, P_NUMBER, P_BOOL, P_STR, P_DTYPE, P_ANY, P_INTS, P_VARINTS, P_INT_N } ParamType;
+typedef enum ParamType {
+    P_TENSOR, P_OPERAND, P_TENSORS, P_CHANNELS, P_INT, P_FLOAT, P_NUMBER, P_BOOL, P_STR, P_DTYPE, P_ANY, P_INTS, P_VARINTS, P_INT_N
+} ParamType;
 typedef struct Param {
     AttrName name;
     ParamType type;
     uint8_t n;                                            /* P_INT_N: how many */
     bool optional;                                        /* has a default */
-    Datum dflt;                                           /* as Arg.value wants it; D_NONE for "= none"; a string is not interned, call_op() sees to it */
+    Datum dflt;                                           /* as Arg.value; D_NONE for "= none"; strings are interned by call_op() */
 } Param;
 typedef struct OpInfo {
     OpKind kind;
@@ -45,7 +47,7 @@ typedef struct OpInfo {
 } OpInfo;
 
 typedef struct Arg {                                      /* one argument of a call, in the order of the signature */
-    Datum value;                                          /* the default when not given; int[N] is a D_LIST of N ints; ints likewise a list (or D_NONE) */
+    Datum value;                                          /* the default when not given; int[N] and ints are a D_LIST (or D_NONE) */
     Span span;                                            /* of the argument, or of the call when it was not given */
     bool given;
     bool has_from;                                        /* "1 -> 20": from is 1, value is 20 */
@@ -97,7 +99,7 @@ typedef struct OpRules {
     bool (*bind)(Call *);                                 /* false after a diagnostic */
     bool (*infer)(Typing *);                              /* checks operands and attributes, pushes the results' types; false after a diagnostic */
     uint64_t (*macs)(const Op *);                         /* NULL = 0. Saturates at UINT64_MAX */
-    uint64_t (*scratch)(const Op *, bool fused);          /* bytes of workspace its kernel needs; NULL = 0. fused: level full (attention without the score matrix) */
+    uint64_t (*scratch)(const Op *, bool fused);          /* bytes of workspace; NULL = 0. fused: attention without scores */
 } OpRules;
 
 /* ops.c - the table */
@@ -120,7 +122,7 @@ bool call_is_none(Call *, AttrName);
 /* Makes an op of the call (or of another kind, for composites): infers its types (diagnostics at call->span), fills in
  * path, wishes, macs and params. `suffix` is appended to the call's path when not NULL ("in_proj"). NULL after a diagnostic. */
 Op *call_op(Call *, OpKind, Value **in, uint32_t nin, const Attr *attrs, uint32_t nattrs, const char *suffix);
-bool call_result(Call *, Op *);                           /* sets call->result from the op's outputs (a list when several; LEAD honoured); false if op is NULL */
+bool call_result(Call *, Op *);                           /* the op's outputs (a list when several; LEAD honoured); false if NULL */
 /* The normal bind: operands = the tensor arguments in order (absent optional ones NULL, trailing NULLs dropped), attributes =
  * all other arguments as they are (D_NONE ones left away). */
 bool bind_plain(Call *);
