@@ -39,13 +39,13 @@ static bool masked_twice(Ctx *ctx, Span span, const char *name) {
 
 /* ---- scaled_dot_product_attention */
 
+/* The default scale is a value like one that was written, so that the attributes have one order. */
 static bool bind_sdpa(Call *c) {
-    Binding b;
-    binding_plain(c, &b);
-    const Value *q = b.in[0];
-    if (call_is_none(c, A_scale) && q->type.shape.rank > 0 && axis_from_end(q, 1) > 0)
-        binding_set(c, &b, A_scale, d_float(1 / sqrt((double)axis_from_end(q, 1))));
-    return binding_call(c, &b);
+    const Value *q = call_tensor(c, A_q);
+    Arg *scale = call_arg(c, A_scale);
+    if (scale->value.kind == D_NONE && q->type.shape.rank > 0 && axis_from_end(q, 1) > 0)
+        scale->value = d_float(1 / sqrt((double)axis_from_end(q, 1)));
+    return bind_plain(c);
 }
 
 /* Are the heads of k (or v) those of q, or groups of them where that is asked for? */
