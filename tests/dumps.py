@@ -10,7 +10,7 @@ import os, re, shlex, subprocess, sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BOOKS = ('docs/internals.md',)
-FENCE = re.compile(r'^(```console\n\$ (netc .*)\n)(.*?)^```$', re.M | re.S)
+FENCE = re.compile(r'^(```console\n\$ (netc [^\n]*)\n)(.*?)^```$', re.M | re.S)
 
 
 def printed(netc, command):

@@ -8,7 +8,7 @@
 enum { MAX_NOTES = 5 };
 
 static const char *sized(const Report *r, uint64_t n) {
-    return arena_printf(r->arena, "%s B (%s)", group_digits(r->arena, n), iec_bytes(r->arena, n));
+    return arena_printf(r->arena, "%s B%s", digits(r, n), iec_beside(r, n));
 }
 
 static Span span_of(const Report *r, const Alive *a) {
@@ -22,13 +22,13 @@ static void note_alive(const Report *r, Diag *d) {
     for (size_t i = 0; i < r->alive.n; i++) {
         const Alive *a = &r->alive.p[i];
         if (i < MAX_NOTES)
-            diag_note(r->ctx, d, span_of(r, a), "%s B are alive then: %s", group_digits(r->arena, a->bytes),
+            diag_note(r->ctx, d, span_of(r, a), "%s B are alive then: %s", digits(r, a->bytes),
                       report_alive_name(r, a));
         else
             rest += a->bytes;
     }
     if (rest > 0)
-        diag_note(r->ctx, d, (Span){0}, "%s B in %zu smaller tensors", group_digits(r->arena, rest), r->alive.n - MAX_NOTES);
+        diag_note(r->ctx, d, (Span){0}, "%s B in %zu smaller tensors", digits(r, rest), r->alive.n - MAX_NOTES);
 }
 
 static bool held(const Report *r, const char *what, uint64_t need, uint64_t budget) {
@@ -37,10 +37,10 @@ static bool held(const Report *r, const char *what, uint64_t need, uint64_t budg
         return true;
     Diag *d = diag(r->ctx, DIAG_OVER_BUDGET, op != NULL ? op->span : r->g->span,
                    "%s needs %s of %s, %s B more than the budget of %s", r->g->name, sized(r, need), what,
-                   group_digits(r->arena, need - budget), sized(r, budget));
+                   digits(r, need - budget), sized(r, budget));
     if (op != NULL && r->p->arena_bytes > 0)
         diag_note(r->ctx, d, op->span, "the most is alive in step %" PRIu32 ", %s: %s B", r->p->peak_step,
-                  report_short(r, op->path), group_digits(r->arena, r->p->live_peak_bytes));
+                  report_short(r, op->path), digits(r, r->p->live_peak_bytes));
     note_alive(r, d);
     if (r->p->weights_bytes > budget && budget != r->arena_budget)
         diag_help(r->ctx, d, "the weights alone take %s", sized(r, r->p->weights_bytes));

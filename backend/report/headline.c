@@ -37,25 +37,38 @@ static void put_what(StrBuf *sb, const Report *r) {
     flow_end(&f);
 }
 
+/* How much of a line fits: to the last blank before the margin, or a word that is longer than the line. */
+static size_t fitting(const char *text, size_t n, size_t width) {
+    size_t fits = 0;
+    for (size_t i = 0; i <= n; i++) {
+        if (i < n && text[i] != ' ')
+            continue;
+        if (fits > 0 && display_width(text, i) > width)
+            break;
+        fits = i;
+    }
+    return fits;
+}
+
 /* The lines of a doc comment, under what they speak of. */
-static void put_doc(StrBuf *sb, const char *name, const char *doc) {
-    while (doc != NULL && *doc != '\0') {
-        size_t n = strcspn(doc, "\n");
+static void put_doc(StrBuf *sb, const Report *r, const char *name, const char *doc) {
+    size_t width = (r->opt->width > 20 ? r->opt->width : 100) - 2;
+    const char *text = doc == NULL ? "" : name == NULL ? doc : arena_printf(r->arena, "%s: %s", name, doc);
+    while (*text != '\0') {
+        size_t line = strcspn(text, "\n"), n = fitting(text, line, width);
         sb_puts(sb, "  ");
-        if (name != NULL)
-            sb_printf(sb, "%s: ", name);
-        sb_write(sb, doc, n);
+        sb_write(sb, text, n);
         sb_putc(sb, '\n');
-        doc += n + (doc[n] == '\n');
+        text += n + (text[n] == '\n' || text[n] == ' ');
     }
 }
 
 static void put_docs(StrBuf *sb, const Report *r) {
-    put_doc(sb, NULL, r->g->doc);
+    put_doc(sb, r, NULL, r->g->doc);
     for (size_t i = 0; i < r->g->inputs.n; i++)
-        put_doc(sb, r->g->inputs.p[i]->name, r->g->inputs.p[i]->doc);
+        put_doc(sb, r, r->g->inputs.p[i]->name, r->g->inputs.p[i]->doc);
     for (size_t i = 0; i < r->g->results.n; i++)
-        put_doc(sb, r->g->results.p[i].name, r->g->results.p[i].doc);
+        put_doc(sb, r, r->g->results.p[i].name, r->g->results.p[i].doc);
 }
 
 static void put_fits(Flow *f, const Report *r, const char *what, uint64_t need, uint64_t budget) {
@@ -76,7 +89,8 @@ static void put_need(StrBuf *sb, const Report *r) {
     sb_init(&peak, r->arena);
     put_inked(&peak, r, INK_BOLD, arena_printf(r->arena, "PEAK %s B", digits(r, r->total_bytes)));
     flow_item(&f, "%s", sb_str(&peak));
-    flow_item(&f, "%s", iec_bytes(r->arena, r->total_bytes));
+    if (r->total_bytes >= 1024)
+        flow_item(&f, "%s", iec_bytes(r->arena, r->total_bytes));
     if (p->io == IO_CALLER)
         flow_item(&f, "= weights %s + arena %s + io %s", digits(r, p->weights_bytes), digits(r, p->arena_bytes),
                   digits(r, p->io_bytes));
@@ -92,7 +106,8 @@ static void put_arena(StrBuf *sb, const Report *r) {
     uint64_t gap = p->arena_bytes - p->bound_bytes;
     Flow f = flow_on(sb, r);
     flow_item(&f, "arena %s B", digits(r, p->arena_bytes));
-    flow_item(&f, "%s", iec_bytes(r->arena, p->arena_bytes));
+    if (p->arena_bytes >= 1024)
+        flow_item(&f, "%s", iec_bytes(r->arena, p->arena_bytes));
     if (p->live_peak_bytes != p->arena_bytes)
         flow_item(&f, "live peak %s B", digits(r, p->live_peak_bytes));
     flow_item(&f, "lower bound %s B", digits(r, p->bound_bytes));

@@ -41,6 +41,7 @@ typedef struct Report {
     const Graph *g;
     const Plan *p;
     const ReportOptions *opt;
+    size_t prefix;                                        /* bytes that every op's path begins with, to a '/' */
     VEC(Row) rows;
     uint64_t params, buffer_elems, macs, made_bytes;      /* sums of the rows */
     uint64_t total_bytes;                                 /* weights + arena (+ io when the caller owns it) */
@@ -56,14 +57,14 @@ Output *report_outputs(const Report *, const Row *, size_t *n);                 
 const Place *report_place(const Report *, const Value *); /* where a value lies: its own place, or that of its stand-in */
 const Buffer *report_buffer(const Report *, const Value *);                      /* NULL: it has no storage */
 const Op *report_peak_op(const Report *);                 /* NULL when nothing runs */
-const char *report_short(const Report *, const char *name);                      /* without the net's name in front */
+const char *report_short(const Report *, const char *name);                      /* without what all paths begin with */
+const char *report_tensor(const Report *, const Value *);  /* as its row is called: the op's short name, .2 for its second result */
 const char *report_row_name(const Report *, const Row *); /* short */
 const char *report_shares(const Report *, const Value *); /* "in place with x", "view of x", "slice of x", "is x"; NULL */
 const char *report_why_not(const Report *, const Value *);                       /* the reason it shares nothing; NULL */
 const char *report_alive_name(const Report *, const Alive *);                    /* short */
 const char *report_dims(const Report *, const Shape *, const char *x);           /* "1x20x24x24"; "scalar" for rank 0 */
 const char *report_op_text(const Report *, const Op *);   /* "conv2d 5x5 s2 p2" */
-const char *report_fate_text(const Report *, const Op *); /* "fused", "in place", "view" ...; NULL when it simply runs */
 
 /* text.c - laying out text for a terminal of opt->width columns */
 typedef struct Flow { StrBuf *sb; unsigned width, used, indent; } Flow;           /* items with two spaces between, broken at the margin */
@@ -76,6 +77,7 @@ void put_padded(StrBuf *, const char *, size_t width, bool right);
 const char *cut_left(const Report *, const char *, size_t width);                /* the end of a name that is too long */
 const char *digits(const Report *, uint64_t);             /* 1,234,567 */
 const char *in_units(const Report *, uint64_t nbytes);    /* a column's bytes as --units says, without the unit */
+const char *iec_beside(const Report *, uint64_t nbytes);  /* " (1.50 KiB)"; nothing where it would repeat the bytes */
 const char *unit_name(const Report *);                    /* "B", "KiB", "MiB" */
 const char *percent(const Report *, uint64_t part, uint64_t whole);              /* "12.34 %"; of 0 it is 0 */
 

@@ -26,6 +26,22 @@ const Op *report_peak_op(const Report *r) {
 
 /* ---- rows */
 
+/* A net whose body is one call of a block has that call in every path: it says nothing. */
+static void find_prefix(Report *r) {
+    const Graph *g = r->g;
+    const char *first = g->ops.n > 0 ? g->ops.p[0]->path : "";
+    size_t n = strlen(first);
+    for (size_t i = 1; i < g->ops.n && n > 0; i++) {
+        size_t k = 0;
+        while (k < n && g->ops.p[i]->path[k] == first[k])
+            k++;
+        n = k;
+    }
+    while (n > 0 && first[n - 1] != '/')
+        n--;
+    r->prefix = n;
+}
+
 static void add_input(Report *r, const Value *v) {
     Row row = {.kind = ROW_INPUT, .value = v, .written = v, .step = NO_ID};
     vec_push(r->arena, &r->rows, row);
@@ -232,6 +248,7 @@ bool report_collect(Report *r, Ctx *ctx, const Graph *g, const Plan *p, const Re
     *r = (Report){.ctx = ctx, .arena = ctx->scratch, .g = g, .p = p, .opt = opt};
     r->budget = opt->budget > 0 ? opt->budget : g->mem_budget;
     r->arena_budget = opt->arena_budget;
+    find_prefix(r);
     collect_live(r);
     collect_tenants(r);
     collect_alive(r);

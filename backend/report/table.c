@@ -2,10 +2,11 @@
  * order. Bytes are exact; TOTAL is the sum of the printed rows. What does not fit the terminal is taken from the names
  * first, then from the bars.
  *
- *     #          the step it runs in; 3' = fused into step 3; none: no code of its own
- *     bytes      of new storage its step fills: nothing in place, for views, inside a fused step
- *     live       bytes of the arena that are needed in its step; > marks the peak
- *     offset     in the arena; =3 shares the storage of step 3's result, =x that of the input x; io is the caller's memory
+ *     #          the step it runs in; 3' = inside step 3; none: no code of its own
+ *     out        new storage its step fills: nothing in place, for views, inside another's step
+ *     live       what is needed of the arena in its step; > marks the peak
+ *     offset     in the arena; =3 lies in the bytes of step 3's result, =x in the input x; io is the caller's memory; what did
+ *                not come to run says why: fused, folded, identity, duplicate, constant, dead
  *     life       steps from left to right, # where the peak is; scaled down when there are many */
 #include "backend/report/report.h"
 
@@ -14,13 +15,15 @@
 #include <string.h>
 
 typedef enum Column { T_STEP, T_NAME, T_OP, T_OUTPUT, T_PARAMS, T_MACS, T_BYTES, T_LIVE, T_OFFSET, T_LIFE, NCOLUMNS } Column;
-enum { MAX_BAR = 24, MIN_BAR = 8, MIN_NAME = 10, GAP = 2 };
+enum { MAX_BAR = 24, MIN_BAR = 8, MIN_NAME = 10, MAX_SHARER = 8 };
 
 typedef struct Table {
     const Report *r;
     size_t width[NCOLUMNS];
     uint32_t bar;                                         /* characters of a life; 0 = no bars */
+    unsigned gap;                                         /* blanks between columns */
     bool terse;                                           /* operators without their windows */
+    bool no_op;                                           /* not even operators: names end with them */
     bool *shown;                                          /* by row, with -n */
     size_t nhidden;
     Row hidden;                                           /* sums of the rows that are not shown */
@@ -41,32 +44,40 @@ static const char *step_text(const Report *r, const Row *row) {
 }
 
 static const char *op_text(const Table *t, const Row *row) {
-    const Report *r = t->r;
+    if (t->no_op)
+        return "";
     if (row->kind == ROW_INPUT)
         return "input";
     if (row->kind == ROW_STORED)
         return row->value->role == ROLE_PARAM ? "param" : "buffer";
-    const char *what = t->terse ? op_info(row->op->kind)->name : report_op_text(r, row->op);
-    const char *fate = report_fate_text(r, row->op);
-    return fate != NULL ? arena_printf(r->arena, "%s (%s)", what, fate) : what;
+    return t->terse ? op_info(row->op->kind)->name : report_op_text(t->r, row->op);
 }
 
 static const char *count_text(const Report *r, uint64_t n) { return n > 0 ? digits(r, n) : "-"; }
 
+/* A view has no step: the step that filled its bytes is meant. NULL when that can only be said at length. */
 static const char *sharer(const Report *r, const Value *with) {
-    uint32_t step = with->def != NULL ? r->p->step_of[with->def->id] : NO_ID;
-    return step != NO_ID ? arena_printf(r->arena, "=%" PRIu32, step)
-                         : arena_printf(r->arena, "=%s", report_short(r, with->name));
+    const Plan *p = r->p;
+    while (with->def != NULL && p->step_of[with->def->id] == NO_ID && p->place[with->id].share != SHARE_NONE &&
+           p->place[with->id].with < with->id)
+        with = r->g->values.p[p->place[with->id].with];
+    uint32_t step = with->def != NULL ? p->step_of[with->def->id] : NO_ID;
+    const char *name = report_tensor(r, with);
+    if (step == NO_ID && strlen(name) > MAX_SHARER)
+        return NULL;
+    return step != NO_ID ? arena_printf(r->arena, "=%" PRIu32, step) : arena_printf(r->arena, "=%s", name);
 }
 
 static const char *offset_text(const Report *r, const Row *row) {
     const Value *v = row->written;
     const Buffer *b = v != NULL ? report_buffer(r, v) : NULL;
     if (b == NULL)
-        return "";
+        return row->kind == ROW_OP && r->p->fate[row->op->id] != FATE_RUN ? fate_name(r->p->fate[row->op->id]) : "";
     const Place *l = report_place(r, v);
-    if (l->share == SHARE_INPLACE || l->share == SHARE_VIEW)
-        return sharer(r, r->g->values.p[l->with]);
+    bool shares = (l->share == SHARE_INPLACE || l->share == SHARE_VIEW) && l->with != NO_ID;
+    const char *with = shares ? sharer(r, r->g->values.p[l->with]) : NULL;
+    if (with != NULL)
+        return with;
     if (b->in_arena)
         return digits(r, b->offset + l->byte_offset);
     return b->kind == BUF_WEIGHT ? "weights" : "io";
@@ -126,7 +137,7 @@ static Cells row_cells(const Table *t, const Row *row) {
 
 static Cells head_cells(const Table *t) {
     const char *unit = unit_name(t->r);
-    Cells c = {{"# ", "layer", "op", "output", "params", "MACs", NULL, NULL, "offset", "life"}};
+    Cells c = {{"# ", "layer", t->no_op ? "" : "op", "output", "params", "MACs", NULL, NULL, "offset", "life"}};
     c.text[T_BYTES] = arena_printf(t->r->arena, "out %s", unit);
     c.text[T_LIVE] = arena_printf(t->r->arena, "live %s", unit);
     return c;
@@ -223,16 +234,16 @@ static void measure_rows(Table *t) {
 }
 
 static size_t excess_width(const Table *t) {
-    size_t total = (NCOLUMNS - 1) * GAP;
+    size_t total = 0;
     for (int k = 0; k < NCOLUMNS; k++)
-        total += t->width[k];
+        total += t->width[k] + (k > 0 && t->width[k] > 0 ? t->gap : 0);
     return total > t->r->opt->width ? total - t->r->opt->width : 0;
 }
 
-/* Names give way first, then bars, then what operators say of their windows, then names and bars whole. */
+/* Names give way first, then bars, then what operators say of their windows, then operators whole; at last bars and names. */
 static void measure(Table *t) {
     const Report *r = t->r;
-    size_t excess;
+    size_t excess, least = t->nhidden > 0 ? strlen(hidden_cells(t).text[T_NAME]) : 0;
     t->bar = r->opt->plain ? 0 : nsteps(r) < MAX_BAR ? nsteps(r) : MAX_BAR;
     for (;;) {
         measure_rows(t);
@@ -240,14 +251,19 @@ static void measure(Table *t) {
         take(&t->width[T_NAME], 2 * MIN_NAME, &excess);
         if (t->bar > 0)
             take(&t->width[T_LIFE], MIN_BAR, &excess);
-        if (excess == 0 || t->terse)
+        if (excess == 0 || t->no_op)
             break;
+        t->no_op = t->terse;
         t->terse = true;
     }
-    take(&t->width[T_NAME], MIN_NAME, &excess);
-    if (t->bar > 0)
-        take(&t->width[T_LIFE], excess > MIN_BAR ? 0 : MIN_BAR / 2, &excess);
-    take(&t->width[T_OP], MIN_NAME, &excess);
+    if (t->bar > 0 && excess > 0) {
+        take(&t->width[T_LIFE], 0, &excess);
+        t->width[T_LIFE] = t->bar = 0;
+        excess = excess_width(t);
+    }
+    take(&t->width[T_NAME], least > MIN_NAME ? least : MIN_NAME, &excess);
+    if (excess > 0)
+        t->gap = 1;
     if (t->bar > t->width[T_LIFE])
         t->bar = (uint32_t)t->width[T_LIFE];
 }
@@ -260,11 +276,13 @@ static void put_cells(StrBuf *sb, const Table *t, const Cells *c, int life_ink) 
     while (last > 0 && c->text[last][0] == '\0')
         last--;
     for (size_t k = 0; k <= last; k++) {
-        if (k > 0)
-            sb_puts(sb, "  ");
-        const char *text = k == T_NAME || k == T_OP ? cut_left(r, c->text[k], t->width[k]) : c->text[k];
+        if (t->width[k] == 0)
+            continue;
+        for (unsigned i = 0; k > 0 && i < t->gap; i++)
+            sb_putc(sb, ' ');
+        const char *text = k == T_NAME ? cut_left(r, c->text[k], t->width[k]) : c->text[k];
         if (k == T_LIFE)
-            put_inked(sb, r, life_ink, t->width[k] > 0 ? text : "");
+            put_inked(sb, r, life_ink, text);
         else
             put_padded(sb, text, k == last && !right_aligned[k] ? 0 : t->width[k], right_aligned[k]);
     }
@@ -273,23 +291,41 @@ static void put_cells(StrBuf *sb, const Table *t, const Cells *c, int life_ink) 
     sb_putc(sb, '\n');
 }
 
-static void put_footer(StrBuf *sb, const Report *r, const Table *t) {
-    Flow f = {.sb = sb, .width = r->opt->width > 20 ? r->opt->width : 100, .indent = 4};
+/* What the signs mean, as far as they occur. */
+static void put_legend(StrBuf *sb, const Report *r, const Table *t) {
+    Flow f = {.sb = sb, .width = r->opt->width > 20 ? r->opt->width : 100};
+    bool inside = false, shares = false;
+    for (size_t i = 0; i < r->rows.n; i++) {
+        const Row *row = &r->rows.p[i];
+        const Place *l = row->written != NULL ? report_place(r, row->written) : NULL;
+        inside = inside || (is_shown(t, i) && row->host != NULL);
+        shares = shares || (is_shown(t, i) && l != NULL && (l->share == SHARE_INPLACE || l->share == SHARE_VIEW));
+    }
+    if (inside)
+        flow_item(&f, "3' runs inside step 3");
+    if (shares)
+        flow_item(&f, "=3 lies in the bytes of step 3");
+    if (r->p->arena_bytes > 0)
+        flow_item(&f, "> is the peak");
     if (t->bar > 0 && nsteps(r) > t->bar)
-        flow_item(&f, "1 character of life = %" PRIu32 " steps of %" PRIu32, (nsteps(r) + t->bar - 1) / t->bar, nsteps(r));
-    if (r->buffer_elems > 0)
-        flow_item(&f, "params are trainable; %s further stored elements (buffers) are not", digits(r, r->buffer_elems));
-    if (r->p->target == TARGET_CUDA)
-        flow_item(&f, "not counted: the CUDA context");
+        flow_item(&f, "1 character of life is %" PRIu32 " steps", (nsteps(r) + t->bar - 1) / t->bar);
     if (f.used > 0)
         flow_end(&f);
+}
+
+static void put_footer(StrBuf *sb, const Report *r) {
+    if (r->buffer_elems > 0)
+        sb_printf(sb, "params are trainable; %s further stored element%s not\n", digits(r, r->buffer_elems),
+                  r->buffer_elems == 1 ? " (of buffers) is" : "s (of buffers) are");
+    if (r->p->target == TARGET_CUDA)
+        sb_puts(sb, "not counted: the CUDA context\n");
 }
 
 void report_table(StrBuf *out, Ctx *ctx, const Graph *g, const Plan *p, const ReportOptions *opt) {
     Report r;
     if (!report_collect(&r, ctx, g, p, opt))
         return;
-    Table t = {.r = &r};
+    Table t = {.r = &r, .gap = 2};
     report_headline(out, &r);
     sb_putc(out, '\n');
     choose_rows(&t);
@@ -310,5 +346,6 @@ void report_table(StrBuf *out, Ctx *ctx, const Graph *g, const Plan *p, const Re
     }
     c = total_cells(&t);
     put_cells(out, &t, &c, INK_NONE);
-    put_footer(out, &r, &t);
+    put_legend(out, &r, &t);
+    put_footer(out, &r);
 }

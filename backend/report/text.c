@@ -89,6 +89,10 @@ const char *cut_left(const Report *r, const char *text, size_t width) {
 
 const char *digits(const Report *r, uint64_t n) { return group_digits(r->arena, n); }
 
+const char *iec_beside(const Report *r, uint64_t n) {
+    return n < 1024 ? "" : arena_printf(r->arena, " (%s)", iec_bytes(r->arena, n));
+}
+
 const char *unit_name(const Report *r) {
     return r->opt->units == UNITS_KIB ? "KiB" : r->opt->units == UNITS_MIB ? "MiB" : "B";
 }

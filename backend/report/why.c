@@ -29,8 +29,10 @@ static const char *maker(const Report *r, const Value *v) {
     if (v->def == NULL)
         return arena_printf(r->arena, "%s of the net%s", v->role == ROLE_INPUT ? "input" : "stored tensor", place_text(r, v->span));
     uint32_t step = r->p->step_of[v->def->id];
-    const char *at = step != NO_ID ? arena_printf(r->arena, ", step %" PRIu32, step) : "";
-    return arena_printf(r->arena, "made by %s%s%s", op_info(v->def->kind)->name, at, place_text(r, v->def->span));
+    const char *at = step != NO_ID ? arena_printf(r->arena, " in step %" PRIu32, step) : "";
+    const char *name = report_short(r, v->name);
+    const char *called = strcmp(name, report_tensor(r, v)) != 0 ? arena_printf(r->arena, ", called %s", name) : "";
+    return arena_printf(r->arena, "made by %s%s%s%s", op_info(v->def->kind)->name, at, called, place_text(r, v->def->span));
 }
 
 static void put_line(StrBuf *sb, size_t indent, const char *text) {
@@ -42,7 +44,7 @@ static void put_line(StrBuf *sb, size_t indent, const char *text) {
 
 static void put_workspace(StrBuf *sb, const Report *r, const Alive *a, size_t indent) {
     if (a->buffer->op != NO_ID)
-        put_line(sb, indent, arena_printf(r->arena, "needed while %s runs%s", step_name(r, a->buffer->first),
+        put_line(sb, indent, arena_printf(r->arena, "needed in step %" PRIu32 " only%s", a->buffer->first,
                                           place_text(r, r->g->ops.p[a->buffer->op]->span)));
 }
 
@@ -63,7 +65,7 @@ static void put_value(StrBuf *sb, const Report *r, const Alive *a, size_t indent
 static void put_alive(StrBuf *sb, const Report *r) {
     const Op *op = report_peak_op(r);
     size_t width = strlen(digits(r, r->p->live_peak_bytes));
-    sb_printf(sb, "peak %s B (%s)", digits(r, r->p->live_peak_bytes), iec_bytes(r->arena, r->p->live_peak_bytes));
+    sb_printf(sb, "peak %s B%s", digits(r, r->p->live_peak_bytes), iec_beside(r, r->p->live_peak_bytes));
     if (op != NULL)
         sb_printf(sb, " in step %" PRIu32 ", %s%s", r->p->peak_step, report_short(r, op->path), place_text(r, op->span));
     sb_printf(sb, ": %zu buffer%s alive\n", r->alive.n, r->alive.n == 1 ? "" : "s");
@@ -115,7 +117,7 @@ static void put_refusals(StrBuf *sb, const Report *r) {
         if (n++ == 0)
             sb_puts(sb, "\nnot in place, and no part of another buffer:\n");
         if (limit == 0 || n <= limit)
-            sb_printf(sb, "  %s: %s%s\n", report_short(r, v->name), report_why_not(r, v), place_text(r, v->span));
+            sb_printf(sb, "  %s: %s%s\n", report_tensor(r, v), report_why_not(r, v), place_text(r, v->span));
     }
     if (limit > 0 && n > limit)
         sb_printf(sb, "  [%zu others: -n 0]\n", n - limit);

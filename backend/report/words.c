@@ -5,8 +5,18 @@
 #include <string.h>
 
 const char *report_short(const Report *r, const char *name) {
+    if (r->g->ops.n > 0 && strncmp(name, r->g->ops.p[0]->path, r->prefix) == 0 && name[r->prefix] != '\0')
+        return name + r->prefix;
     size_t n = strlen(r->g->name);
     return strncmp(name, r->g->name, n) == 0 && name[n] == '/' && name[n + 1] != '\0' ? name + n + 1 : name;
+}
+
+/* A value bound to a name of the source is called so in json; a reader looks for the row that made it. */
+const char *report_tensor(const Report *r, const Value *v) {
+    if (v->def == NULL)
+        return report_short(r, v->name);
+    const char *row = report_short(r, v->def->path);
+    return v->out_index > 0 ? arena_printf(r->arena, "%s.%" PRIu32, row, v->out_index + 1) : row;
 }
 
 const char *report_row_name(const Report *r, const Row *row) {
@@ -17,12 +27,12 @@ const char *report_shares(const Report *r, const Value *v) {
     const Plan *p = r->p;
     uint32_t stand_in = plan_repl(p, v->id);
     if (stand_in != v->id)
-        return arena_printf(r->arena, "is %s", report_short(r, r->g->values.p[stand_in]->name));
+        return arena_printf(r->arena, "is %s", report_tensor(r, r->g->values.p[stand_in]));
     const Place *l = &p->place[v->id];
     if (l->share == SHARE_NONE || l->with == NO_ID)
         return NULL;
     const char *how = l->share == SHARE_INPLACE ? "in place with" : l->share == SHARE_VIEW ? "view of" : "slice of";
-    return arena_printf(r->arena, "%s %s", how, report_short(r, r->g->values.p[l->with]->name));
+    return arena_printf(r->arena, "%s %s", how, report_tensor(r, r->g->values.p[l->with]));
 }
 
 const char *report_why_not(const Report *r, const Value *v) {
@@ -32,13 +42,13 @@ const char *report_why_not(const Report *r, const Value *v) {
     const char *text = reason_text(l->reason), *hole = strstr(text, "%s");
     if (hole == NULL)
         return text;
-    const char *name = l->reason_value != NO_ID ? report_short(r, r->g->values.p[l->reason_value]->name) : "its operand";
+    const char *name = l->reason_value != NO_ID ? report_tensor(r, r->g->values.p[l->reason_value]) : "its operand";
     return arena_printf(r->arena, "%.*s%s%s", (int)(hole - text), text, name, hole + 2);
 }
 
 const char *report_alive_name(const Report *r, const Alive *a) {
     if (a->value != NULL)
-        return report_short(r, a->value->name);
+        return report_tensor(r, a->value);
     if (a->buffer->op != NO_ID)
         return arena_printf(r->arena, "workspace of %s", report_short(r, r->g->ops.p[a->buffer->op]->path));
     return arena_printf(r->arena, "%s %" PRIu32, buffer_kind_name(a->buffer->kind), a->buffer->id);
@@ -96,14 +106,4 @@ const char *report_op_text(const Report *r, const Op *op) {
     put_numbers(&sb, op, A_dilation, "d", 1);
     put_numbers(&sb, op, A_groups, "g", 1);
     return sb_str(&sb);
-}
-
-const char *report_fate_text(const Report *r, const Op *op) {
-    Fate fate = r->p->fate[op->id];
-    if (fate != FATE_RUN)
-        return fate_name(fate);
-    for (uint32_t i = 0; i < op->nout; i++)
-        if (r->p->place[op->out[i]->id].share == SHARE_INPLACE)
-            return "in place";
-    return NULL;
 }
