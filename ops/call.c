@@ -45,23 +45,21 @@ bool call_is_none(Call *c, AttrName name) {
 
 /* ------------------------------------------------------------------------------------------------------------------ */
 
-static bool read_before(Value *const *in, uint32_t i) {
-    for (uint32_t k = 0; k < i; k++)
-        if (in[k] == in[i]) return true;
-    return in[i]->nuses > 0;
-}
-
 static void count_into(uint64_t *sum, uint64_t n) {
     if (!add_u64(*sum, n, sum)) *sum = UINT64_MAX;
 }
 
-/* Parameters and buffer elements that an op reads first. Asked before the op exists, while their uses are still 0. */
-static void count_stored(Value *const *in, uint32_t nin, uint64_t *params, uint64_t *buffers) {
-    for (uint32_t i = 0; i < nin; i++) {
-        const Value *v = in[i];
-        if (!v || v->declared || (v->role != ROLE_PARAM && v->role != ROLE_BUFFER) || read_before(in, i)) continue;
-        count_into(v->role == ROLE_PARAM ? params : buffers, v->nelem);
+/* Parameters and buffer elements that an op is the first to read. Its uses are taken back one by one: a tensor whose
+ * uses come to 0 was read by nobody before, and however often the op reads it, that happens once. O(operands). */
+static void count_stored(Op *op) {
+    for (uint32_t i = 0; i < op->nin; i++) {
+        const Value *v = op->in[i];
+        if (!v || --op->in[i]->nuses > 0 || v->declared) continue;
+        if (v->role == ROLE_PARAM) count_into(&op->params, v->nelem);
+        if (v->role == ROLE_BUFFER) count_into(&op->buffer_elems, v->nelem);
     }
+    for (uint32_t i = 0; i < op->nin; i++)
+        if (op->in[i]) op->in[i]->nuses++;
 }
 
 /* Attributes with their strings interned: the defaults of the table are not. */
@@ -103,15 +101,12 @@ Op *call_op(Call *c, OpKind kind, Value **in, uint32_t nin, const Attr *attrs, u
     t.attrs = own_attrs(c, attrs, nattrs);
     t.nattrs = nattrs;
     if (!op_rules(kind)->infer(&t)) return NULL;
-    uint64_t params = 0, buffers = 0;
-    count_stored(in, nin, &params, &buffers);
     Op *op = graph_op(c->g, kind, in, nin, t.attrs, nattrs, t.out.p, (uint32_t)t.out.n, path_of(c, suffix), c->span);
     op->phase = c->phase;
     op->inplace = c->inplace;
     op->keep = c->keep;
     op->checkpoint = c->checkpoint;
-    op->params = params;
-    op->buffer_elems = buffers;
+    count_stored(op);
     op->macs = op_rules(kind)->macs ? op_rules(kind)->macs(op) : 0;
     return op;
 }
