@@ -18,7 +18,7 @@ typedef struct Instance {
     const char *prefix;                                   /* a layer's; NULL: keys->prefix + segment */
     const SharedCall *shared;
     uint64_t serial;
-    Span span;
+    Span span, site;                                      /* of the stage; of the call */
 } Instance;
 
 /* ---- what a name calls */
@@ -231,7 +231,7 @@ static bool may_share(const SharedCall *a, const SharedCall *b) {
 static Val layer_mismatch(Elab *e, const char *key, const Value *v, const Type *type, Span at, Span first) {
     Diag *d = diag(e->ctx, DIAG_LAYER_MISMATCH, at, "this call needs %s of %s, but it is shared and has %s", key,
                    type_text(e->ctx->scratch, type), type_text(e->ctx->scratch, &v->type));
-    diag_note(e->ctx, d, first, "it was made by the first call");
+    diag_note(e->ctx, d, first, "it was made by this call");
     return v_poison();
 }
 
@@ -242,7 +242,7 @@ static Val duplicate_weight(Elab *e, const char *key, Span at, Span first) {
     return v_poison();
 }
 
-Val claim_stored(Elab *e, const char *key, Role role, const Type *type, Init init, Span span, uint64_t serial,
+Val claim_stored(Elab *e, const char *key, Role role, const Type *type, Init init, Span span, Span site, uint64_t serial,
                  const SharedCall *shared) {
     key = name_of(e->ctx, key);
     KeyClaim *claim = namemap_get(e->claims, key);
@@ -250,13 +250,14 @@ Val claim_stored(Elab *e, const char *key, Role role, const Type *type, Init ini
         claim = NEW(e->arena, KeyClaim);
         claim->value = graph_stored(e->g, role, key, type, init, span);
         claim->span = span;
+        claim->site = site;
         namemap_put(e->claims, key, claim);
     } else {
         if (claim->serial != serial && !may_share(claim->shared, shared))
             return duplicate_weight(e, key, span, claim->span);
         const Type *t = &claim->value->type;
         if (t->dtype != type->dtype || !shape_equal(&t->shape, &type->shape))
-            return layer_mismatch(e, key, claim->value, type, span, claim->span);
+            return layer_mismatch(e, key, claim->value, type, span, claim->site);
     }
     claim->serial = serial;
     claim->shared = shared;
@@ -273,7 +274,7 @@ static const char *instance_prefix(Instance *in) {
 static Value *stored(Call *c, const char *name, Role role, const Type *type, Init init) {
     Instance *in = c->frontend;
     const char *key = arena_printf(in->e->arena, "%s%s", instance_prefix(in), name);
-    Val v = claim_stored(in->e, key, role, type, init, in->span, in->serial, in->shared);
+    Val v = claim_stored(in->e, key, role, type, init, in->span, in->site, in->serial, in->shared);
     return v.kind == V_TENSOR ? v.tensor : NULL;
 }
 
@@ -300,16 +301,35 @@ static bool too_many_ops(Elab *e, Span at) {
     return true;
 }
 
-static bool check_inplace_type(Elab *e, const Call *c) {
+/* The op that made several elements of v one in memory, as PyTorch's expand does; looked for through views. */
+static const Op *expanded_by(const Value *v) {
+    for (const Op *op = v->def; op != NULL; op = op->in[0] != NULL ? op->in[0]->def : NULL) {
+        if (op->kind == OP_EXPAND)
+            return op->in[0]->nelem != op->out[0]->nelem ? op : NULL;
+        bool view = op_has(op, PARTS) || op_has(op, MOVES) || op->kind == OP_VIEW || op->kind == OP_SQUEEZE || op->kind == OP_UNSQUEEZE;
+        if (!view)
+            return NULL;
+    }
+    return NULL;
+}
+
+/* A demand to run in place needs an operand of the result's own type, each element with a place of its own. */
+static bool check_inplace(Elab *e, const Call *c) {
     const Datum *x = &c->args[0].value;
     if (c->inplace != INPLACE_DEMAND || c->result.kind != D_TENSOR || x->kind != D_TENSOR)
         return true;
     const Type *from = &x->tensor->type, *to = &c->result.tensor->type;
-    if (from->dtype == to->dtype && shape_equal(&from->shape, &to->shape))
-        return true;
-    diag(e->ctx, DIAG_INPLACE, c->span, "the result %s cannot be written in place over %s", type_text(e->ctx->scratch, to),
-         type_text(e->ctx->scratch, from));
-    return false;
+    const Op *expand = expanded_by(x->tensor);
+    if (from->dtype != to->dtype || !shape_equal(&from->shape, &to->shape)) {
+        diag(e->ctx, DIAG_INPLACE, c->span, "the result %s cannot be written in place over %s", type_text(e->ctx->scratch, to),
+             type_text(e->ctx->scratch, from));
+        return false;
+    }
+    if (expand != NULL) {
+        Diag *d = diag(e->ctx, DIAG_INPLACE, c->span, "an expanded tensor cannot be written in place: its elements overlap");
+        diag_note(e->ctx, d, expand->span, "it was expanded here");
+    }
+    return expand == NULL;
 }
 
 /* Binds a call whose arguments are in c->args. The ops it makes are placed at `site`, where the result is wanted. */
@@ -328,7 +348,7 @@ static Val finish_op(Elab *e, Call *c, Span site, ArgVals args) {
         help_in_channels(e, c->info, args, ndiags);
         return v_poison();
     }
-    if (!check_inplace_type(e, c))
+    if (!check_inplace(e, c))
         return v_poison();
     for (size_t i = first_op; i < e->g->ops.n; i++) {
         Op *op = e->g->ops.p[i];
@@ -344,7 +364,7 @@ Val op_direct(Elab *e, OpKind kind, Span span, const Val *values, const Span *sp
     Arg args[MAX_PARAMS] = {0};
     for (uint32_t i = 0; i < info->nparams; i++)
         args[i] = (Arg){.value = val_datum(e, values[i]), .span = spans[i], .given = true};
-    Instance in = {.e = e, .keys = e->scope->keys, .segment = "", .serial = ++e->serials, .span = span};
+    Instance in = {.e = e, .keys = e->scope->keys, .segment = "", .serial = ++e->serials, .span = span, .site = span};
     Call c = {.info = info, .span = span, .args = args, .inplace = wish, .frontend = &in};
     return finish_op(e, &c, span, (ArgVals){0});
 }
@@ -386,7 +406,7 @@ static Val call_operator(Elab *e, const Callee *c, Span span, ArgVals args) {
     if (!take_common(e, &args, (c->op->flags & WISH) != 0, &common))
         return v_poison();
     Keys *keys = e->scope->keys;
-    Instance in = {.e = e, .keys = keys, .shared = keys->shared, .serial = ++e->serials, .span = span};
+    Instance in = {.e = e, .keys = keys, .shared = keys->shared, .serial = ++e->serials, .span = span, .site = span};
     in.segment = segment_of(e, keys, c->name, &common);
     return call_op_with(e, c->op, span, span, args, common.inplace, &in);
 }
@@ -460,7 +480,7 @@ static Val call_layer(Elab *e, Layer *l, Span site, ArgVals args) {
         diag_pop_frame(e->ctx);
         return call_layer_block(e, l, site, all);
     }
-    Instance in = {.e = e, .prefix = l->prefix, .shared = l->shared, .serial = l->serial, .span = l->span};
+    Instance in = {.e = e, .prefix = l->prefix, .shared = l->shared, .serial = l->serial, .span = l->span, .site = site};
     v = call_op_with(e, op, l->span, site, all, common.inplace != INPLACE_AUTO ? common.inplace : l->inplace, &in);
     diag_pop_frame(e->ctx);
     return v;

@@ -20,7 +20,7 @@ typedef struct Checker {
     Elab *e;
     ModuleEnv *m;
     NameMap *names;                                       /* every name the body binds somewhere -> Use; NULL outside bodies */
-    NameMap *layers;                                      /* those that are layers */
+    NameMap *layers, *dims;                               /* those that are layers; that may stand in a shape */
     bool warn;
 } Checker;
 
@@ -37,6 +37,8 @@ static void bind_name(Checker *c, Ident id, UseKind kind) {
     namemap_put(c->names, id.name, u);
     if (kind == U_LAYER)
         namemap_put(c->layers, id.name, u);
+    if (kind == U_DIM)
+        namemap_put(c->dims, id.name, u);
 }
 
 static void bind_axes(Checker *c, const TypeNode *t, bool bare_too) {
@@ -75,19 +77,19 @@ static void collect(Checker *c, const Stmts *body) {
     }
 }
 
-bool body_binds(const Decl *decl, const char *name, Span *where) {
+/* Breadth first, without recursion: only asked on the way to a message. */
+const Stmt *body_binder(const Decl *decl, const char *name) {
     VEC(const Stmts *) todo = {0};
     Arena *arena = arena_new();
-    bool found = false;
+    const Stmt *found = NULL;
     vec_push(arena, &todo, &decl->body);
-    while (todo.n > 0 && !found) {
-        const Stmts *body = todo.p[--todo.n];
-        for (size_t i = 0; i < body->n && !found; i++) {
+    for (size_t next = 0; next < todo.n && found == NULL; next++) {
+        const Stmts *body = todo.p[next];
+        for (size_t i = 0; i < body->n && found == NULL; i++) {
             const Stmt *s = body->p[i];
-            for (size_t k = 0; k < s->targets.n && !found; k++) {
-                found = s->targets.p[k].name == name;
-                *where = s->targets.p[k].span;
-            }
+            for (size_t k = 0; k < s->targets.n; k++)
+                if (s->targets.p[k].name == name)
+                    found = s;
             vec_push(arena, &todo, &s->body);
             vec_push(arena, &todo, &s->orelse);
         }
@@ -276,7 +278,7 @@ static void check_expr(Checker *c, Expr *x) {
 
 static void check_axis_name(Checker *c, const Expr *x) {
     if (strcmp(x->name, "_") != 0 && !read_name(c, x->name))
-        unknown_name(c->e, NULL, c->m, DIAG_UNKNOWN_DIM, (Ident){x->name, x->span}, c->names);
+        unknown_name(c->e, NULL, c->m, DIAG_UNKNOWN_DIM, (Ident){x->name, x->span}, c->dims);
 }
 
 static void check_type(Checker *c, const TypeNode *t) {
@@ -430,9 +432,14 @@ static void check_duplicate_params(Checker *c, const Decl *d) {
 }
 
 static void start_function(Checker *c, Elab *e, ModuleEnv *m, const Decl *d) {
-    *c = (Checker){.e = e, .m = m, .names = namemap_new(e->ctx->scratch), .layers = namemap_new(e->ctx->scratch), .warn = m == e->root};
-    for (size_t i = 0; i < d->params.n; i++)
+    *c = (Checker){.e = e, .m = m, .names = namemap_new(e->ctx->scratch), .warn = m == e->root};
+    c->layers = namemap_new(e->ctx->scratch);
+    c->dims = namemap_new(e->ctx->scratch);
+    for (size_t i = 0; i < d->params.n; i++) {
         bind_name(c, d->params.p[i].name, U_PARAM);
+        if (is_scalar_type(d->params.p[i].type))
+            namemap_put(c->dims, d->params.p[i].name.name, c);
+    }
     for (size_t i = 0; i < d->params.n; i++)
         bind_axes(c, d->params.p[i].type, d->kind == DE_BLOCK);
     collect(c, &d->body);
@@ -462,18 +469,32 @@ static void check_function(Elab *e, ModuleEnv *m, Decl *d) {
         warn_unused(&c, d);
 }
 
+/* The names that result_name() gives the results of a net that declares none. */
+static void bind_returned(Checker *c, const Stmts *body) {
+    for (size_t i = 0; i < body->n; i++) {
+        const Stmt *s = body->p[i];
+        for (size_t k = 0; s->kind == ST_RETURN && k < s->values.n; k++)
+            if (s->values.p[k]->kind == EX_NAME)
+                bind_name(c, (Ident){s->values.p[k]->name, s->values.p[k]->span}, U_PARAM);
+        bind_returned(c, &s->body);
+        bind_returned(c, &s->orelse);
+    }
+}
+
 void check_train_body(Elab *e, ModuleEnv *m, Decl *train, const Decl *net, const char *const *keys, size_t nkeys) {
     Checker c;
     start_function(&c, e, m, train);
     for (size_t i = 0; i < net->results.n; i++)
         if (net->results.p[i].name.name != NULL)
             bind_name(&c, net->results.p[i].name, U_PARAM);
+    if (net->results.n == 0)
+        bind_returned(&c, &net->body);
     for (size_t i = 0; i < net->params.n; i++)
         bind_name(&c, net->params.p[i].name, U_PARAM);
     check_signature(&c, train);
     Stmts plain = {0};                                    /* all but `optimizer = ...` and the like, which are no expressions */
     for (size_t i = 0; i < train->body.n; i++)
-        if (!train_key_stmt(train->body.p[i]))
+        if (!train_key_stmt(train->body.p[i]) && !(train->body.p[i]->values.n == 1 && is_optimizer_call(train->body.p[i]->values.p[0])))
             vec_push(e->ctx->scratch, &plain, train->body.p[i]);
     check_body(&c, &plain);
     for (size_t i = 0; i < namemap_count(c.names); i++) {

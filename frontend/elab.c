@@ -377,10 +377,11 @@ static void memory_argument(Elab *e, const ArgVal *a) {
             diag(e->ctx, DIAG_ANNOTATION, a->span, "budget is a size such as 16MiB, not %s", val_text(e, a->v));
         else
             e->g->mem_budget = (uint64_t)a->v.i;
-    } else if (a->v.kind != V_BOOL) {
-        diag(e->ctx, DIAG_ANNOTATION, a->span, "reuse is true or false, not %s", val_text(e, a->v));
-    } else {
-        e->g->mem_noreuse = !a->v.b;
+    } else if (strcmp(name, "reuse") == 0) {
+        if (a->v.kind != V_BOOL)
+            diag(e->ctx, DIAG_ANNOTATION, a->span, "reuse is true or false, not %s", val_text(e, a->v));
+        else
+            e->g->mem_noreuse = !a->v.b;
     }
 }
 
@@ -451,10 +452,13 @@ static Val own_result(Elab *e, Val v, Span at) {
     return op_direct(e, OP_COPY, at, &v, &at, INPLACE_AUTO);
 }
 
+/* The declared name; a net that declares no results calls those that are plain names by these. */
 static const char *result_name(Elab *e, const Scope *s, size_t i) {
     const Decl *d = s->decl;
     if (i < d->results.n && d->results.p[i].name.name != NULL)
         return d->results.p[i].name.name;
+    if (d->results.n == 0 && s->result_exprs->n == s->results.n && s->result_exprs->p[i]->kind == EX_NAME)
+        return s->result_exprs->p[i]->name;
     return s->results.n == 1 ? "output" : arena_printf(e->arena, "output%u", (unsigned)i + 1);
 }
 
@@ -526,12 +530,14 @@ Graph *elaborate(Ctx *ctx, const Module *module, ElabOptions *options) {
     e.modules = namemap_new(e.arena);
     e.root = module_env(&e, module);
     check_modules(&e);
+    bool names_are_right = !diag_failed(ctx);             /* a misspelt key has its message by now */
     const Global *net = choose_net(&e);
     if (net == NULL)
         return NULL;
     Graph *g = elaborate_net(&e, net);
     record_dims(&e, g);
-    check_trains(&e, e.root, net, g);
+    if (names_are_right)
+        check_trains(&e, e.root, net, g);
     for (size_t i = 0; i < options->nsettings; i++)
         if (!options->settings[i].used)
             unknown_setting(&e, &options->settings[i]);

@@ -96,6 +96,7 @@ struct Scope {
     bool returned;
     VEC(Val) results;
     Span result_span;
+    const Exprs *result_exprs;                            /* of the return; fewer than results when one gave several */
 };
 Binding *scope_find(const Scope *, const char *name);     /* NULL if not bound */
 Binding *scope_bind(Elab *, Scope *, Ident, Val, const Stmt *decl);
@@ -154,7 +155,7 @@ typedef struct KeyClaim {
     Value *value;
     uint64_t serial;                                      /* of the call or layer */
     const SharedCall *shared;
-    Span span;
+    Span span, site;                                      /* of the stage, and of the call that made it */
 } KeyClaim;
 
 struct Elab {
@@ -201,7 +202,7 @@ bool is_initialiser(const char *name);                    /* stmt.c */
 /* check.c */
 void check_module(Elab *, ModuleEnv *);
 void check_train_body(Elab *, ModuleEnv *, Decl *train, const Decl *net, const char *const *keys, size_t nkeys);
-bool body_binds(const Decl *, const char *name, Span *where);     /* does some statement of the body bind it? */
+const Stmt *body_binder(const Decl *, const char *name);  /* some statement of the body that binds it, or NULL */
 /* eval.c */
 Val eval(Elab *, const Expr *);
 Val eval_first(Elab *, const Expr *);                     /* v_first of it */
@@ -229,7 +230,7 @@ Val eval_call(Elab *, const Expr *);
 Val call_stage(Elab *, const Expr *stage, Val first, Span first_span);           /* first |> stage */
 void declare_layer(Elab *, const Stmt *);
 Val op_direct(Elab *, OpKind, Span, const Val *args, const Span *arg_spans, InplaceWish);   /* all arguments, in the order of the signature */
-Val claim_stored(Elab *, const char *key, Role, const Type *, Init, Span, uint64_t serial, const SharedCall *);
+Val claim_stored(Elab *, const char *key, Role, const Type *, Init, Span, Span site, uint64_t serial, const SharedCall *);
 Val layer_member(Elab *, const Expr *, const Layer *);
 ArgVals eval_args(Elab *, const ArgNodes *, bool has_first, Val first, Span first_span);    /* on the stack: pop_args */
 void pop_args(Elab *, ArgVals);
@@ -258,6 +259,7 @@ void bind_target(Elab *, Ident, Val);
 /* train.c */
 bool train_key(const char *name);                         /* loss, optimizer, ... */
 bool train_key_stmt(const Stmt *);                        /* optimizer = ..., but not loss = ..., which is an ordinary value */
+bool is_optimizer_call(const Expr *);                     /* optimizer.c: sgd(...): under a misspelt key too */
 void check_train_names(Elab *, ModuleEnv *, Decl *);
 void check_trains(Elab *, ModuleEnv *, const Global *chosen, Graph *);            /* the chosen net is elaborated already */
 

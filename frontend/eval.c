@@ -16,10 +16,11 @@ static Val not_a_value(Elab *e, Span at, const char *name, const char *what) {
 
 static Val unbound(Elab *e, const Expr *x) {
     const Scope *s = e->scope;
-    Span where;
-    if (s != NULL && s->decl != NULL && body_binds(s->decl, x->name, &where)) {
+    const Stmt *binder = s != NULL && s->decl != NULL ? body_binder(s->decl, x->name) : NULL;
+    if (binder != NULL) {
         Diag *d = diag(e->ctx, DIAG_UNKNOWN_NAME, x->span, "'%s' has no value here", x->name);
-        diag_note(e->ctx, d, where, "it is bound here, in a loop or branch that was not elaborated before or is left behind");
+        diag_note(e->ctx, d, binder->targets.p[0].span, binder->kind == ST_FOR ? "it is bound only inside this loop"
+                                                        : "it is bound here, in code that was not elaborated before");
     } else {
         unknown_name(e, s, s != NULL ? s->module : e->root, DIAG_UNKNOWN_NAME, (Ident){x->name, x->span}, NULL);
     }

@@ -218,6 +218,14 @@ static int read_form(Elab *e, const Form *forms, size_t nforms, const char *what
 
 /* ---- the three families */
 
+bool is_optimizer_call(const Expr *x) {
+    const Expr *name = x->kind == EX_CALL ? x->lhs : x;
+    for (size_t i = 0; i < COUNT_OF(optimizers) && name->kind == EX_NAME; i++)
+        if (strcmp(optimizers[i].name, name->name) == 0)
+            return true;
+    return false;
+}
+
 static double value_of(const Form *form, const FormValues *v, const char *name, int part) {
     for (uint32_t i = 0; i < form->nargs; i++)
         if (strcmp(form->args[i].name, name) == 0)

@@ -227,7 +227,7 @@ static void exec_stored(Elab *e, const Stmt *s) {
     }
     const char *key = arena_printf(e->ctx->scratch, "%s%s", e->scope->keys->prefix, id.name);
     Role role = s->kind == ST_PARAM ? ROLE_PARAM : ROLE_BUFFER;
-    Val v = claim_stored(e, key, role, &type, init, s->span, ++e->serials, e->scope->keys->shared);
+    Val v = claim_stored(e, key, role, &type, init, s->span, s->span, ++e->serials, e->scope->keys->shared);
     if (v.kind == V_TENSOR)
         v.tensor->declared = true;
     scope_bind(e, e->scope, id, v, s);
@@ -339,8 +339,8 @@ static void check_result(Elab *e, size_t i, Val *v, Span at) {
     const ResultNode *r = &e->scope->decl->results.p[i];
     const char *what = r->name.name != NULL ? arena_printf(e->ctx->scratch, "the result %s", r->name.name) : "the result";
     TypeUse use = {.code = DIAG_RESULT_TYPE, .what = what, .at = at, .declared = r->span};
-    if (v->kind != V_POISON)
-        match_type(e, r->type, v, &use);
+    if (v->kind != V_POISON && !match_type(e, r->type, v, &use) && v->kind != V_TENSOR)
+        *v = v_poison();
 }
 
 static void exec_return(Elab *e, const Stmt *s) {
@@ -359,6 +359,7 @@ static void exec_return(Elab *e, const Stmt *s) {
     }
     scope->returned = true;
     scope->result_span = s->span;
+    scope->result_exprs = &s->values;
     size_t n = scope->results.n;
     if (declared > 0 && n != declared) {
         if (n == 1 && only.kind == V_POISON)
