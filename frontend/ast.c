@@ -116,9 +116,9 @@ void ast_add_index(Ctx *ctx, Expr *e, IndexNode index) {
 
 const char *ast_op_text(AstOp op) {
     static const char *const text[] = {
-        [AO_OR] = "or", [AO_AND] = "and", [AO_NOT] = "not", [AO_EQ] = "==", [AO_NE] = "!=", [AO_LT] = "<", [AO_LE] = "<=",
-        [AO_GT] = ">", [AO_GE] = ">=", [AO_ADD] = "+", [AO_SUB] = "-", [AO_MUL] = "*", [AO_DIV] = "/", [AO_FLOORDIV] = "//",
-        [AO_MOD] = "%", [AO_MATMUL] = "@", [AO_NEG] = "-", [AO_POS] = "+", [AO_POW] = "**",
+        [AO_OR] = "or", [AO_AND] = "and", [AO_NOT] = "not", [AO_EQ] = "==", [AO_NE] = "!=", [AO_LT] = "<",
+        [AO_LE] = "<=", [AO_GT] = ">", [AO_GE] = ">=", [AO_ADD] = "+", [AO_SUB] = "-", [AO_MUL] = "*", [AO_DIV] = "/",
+        [AO_FLOORDIV] = "//", [AO_MOD] = "%", [AO_MATMUL] = "@", [AO_NEG] = "-", [AO_POS] = "+", [AO_POW] = "**",
     };
     return text[op];
 }

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { MAX_QUOTED = 60 };                                 /* bytes of a number in its message */
+
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 static Span match_span(const Parser *p) { return (Span){p->file, p->beg, p->end}; }
@@ -56,8 +58,9 @@ static bool fraction_bytes(const char *s, size_t n, int shift, int64_t *bytes) {
 
 static Token number_error(Parser *p, const char *text, size_t n, const char *why, const char *help) {
     if (p->dropping) return token_make(p, T_INT);
-    Diag *d = parser_diag(p, DIAG_BAD_NUMBER, match_span(p), n > 60 ? "bad number '%.*s...'%s%s" : "bad number '%.*s'%s%s",
-                          n > 60 ? 60 : (int)n, text, *why ? ": " : "", why);
+    bool cut = n > MAX_QUOTED;
+    Diag *d = parser_diag(p, DIAG_BAD_NUMBER, match_span(p), "bad number '%.*s%s'%s%s", cut ? MAX_QUOTED : (int)n, text,
+                          cut ? "..." : "", *why ? ": " : "", why);
     if (help) diag_help(p->ctx, d, "%s", help);
     return token_make(p, T_INT);
 }
@@ -89,7 +92,8 @@ static Token float_literal(Parser *p, const char *text, size_t n) {
 }
 
 static const char *number_help(const char *text, size_t n, size_t whole) {
-    static const char *const si[] = {"KB", "MB", "GB", "TB", "kB", "kb", "mb", "gb", "K", "M", "G", "T", "k", "TiB", "kib", "mib", "gib"};
+    static const char *const si[] = {"KB", "MB", "GB", "TB", "kB", "kb", "mb", "gb", "K", "M", "G", "T", "k", "TiB", "kib",
+                                     "mib", "gib"};
     size_t tail = whole;
     if (tail + 1 < n && text[tail] == '.') tail += 1 + digits_length(text + tail + 1, n - tail - 1);
     for (size_t i = 0; i < COUNT_OF(si); i++)
@@ -171,7 +175,8 @@ Token literal_bad_string(Parser *p, const char *text, size_t n) {
     if (n && text[n - 1] == '\r') n--;
     bool closed = n > 1 && text[n - 1] == text[0];
     if (text[0] == '\'')
-        string_error(p, 0, closed ? n : 1, "a single quote does not start a string", "strings stand in double quotes: \"...\"");
+        string_error(p, 0, closed ? n : 1, "a single quote does not start a string",
+                     "strings stand in double quotes: \"...\"");
     else
         string_error(p, 0, 1, "a string that is not closed on its line", NULL);
     if (!closed) t.kind = T_NET_YYerror;

@@ -42,7 +42,7 @@ typedef struct Parser {
     Token first, prev, cur;                               /* first of the statement; the last two delivered */
     bool dropping;                                        /* skipping the rest of a statement after its error */
     uint32_t drop_depth;                                  /* open brackets where that statement stands */
-    bool brace_noted;                                     /* a missing } was reported: the end of file need not repeat it */
+    bool brace_noted;                                     /* a missing } was reported: once is enough */
     bool stopped;                                         /* nothing after this error makes sense */
 } Parser;
 
@@ -54,9 +54,10 @@ Token token_make(Parser *, int kind);                     /* of the scanner's cu
 void token_doc(Parser *, const char *text, size_t len);   /* a comment, from its first # */
 void token_newline(Parser *);
 const char *parser_doc(const Parser *, uint32_t beg);     /* the doc comment of what starts at byte beg, or NULL */
-void parser_start_drop(Parser *);                         /* skip to the end of the statement the current token stands in */
+void parser_start_drop(Parser *);                         /* skip the rest of the current statement */
 bool parser_check_depth(Parser *, const Expr *);          /* false after [nesting]: parsing stops */
 bool parser_starts_line(const Parser *);                  /* the current token is the first of its line */
+#define PARSER_LONG_CHAIN "more than %d 'else if' branches"
 #define PARSER_DEEP_EXPRESSION "an expression more than %d operators deep"
 #define parser_too_deep(p, at, fmt, limit) \
     ((p)->stopped ? (void)0 : (void)parser_diag(p, DIAG_NESTING, (at), fmt, (int)(limit)), (void)((p)->stopped = true))

@@ -41,20 +41,21 @@ static bool in_list(const char *name, const char *const *list, size_t n) {
 
 /* Is a token's name already said by a word for its whole class? */
 static bool is_covered(const Expected *e, const char *name) {
-    static const char *const words[] = {"name", "'import'", "'from'", "'as'", "'dim'", "'const'", "'net'", "'block'", "'train'"};
-    static const char *const starters[] = {"integer", "size", "number", "a string", "'true'", "'false'", "'none'", "'('", "'['", "'-'",
-                                           "'+'", "'not'"};
-    static const char *const operators[] = {"'or'", "'and'", "'=='", "'!='", "'<'", "'<='", "'>'", "'>='", "'+'", "'-'", "'*'", "'/'",
-                                            "'//'", "'%'", "'@'", "'**'", "'|>'", "'if'", "'('", "'['", "'.'", "'->'", "'='"};
-    static const char *const statements[] = {"'layer'", "'param'", "'buffer'", "'for'", "'repeat'", "'if'", "'return'", "'assert'",
-                                             "'@'"};
-    static const char *const assigns[] = {"'+='", "'-='", "'*='", "'/='"};
-    bool any_name = e->name || e->declaration;
-    return (any_name && in_list(name, words, COUNT_OF(words))) || (e->expression && in_list(name, starters, COUNT_OF(starters))) ||
+    static const char *const words[] = {"name", "'import'", "'from'", "'as'", "'dim'", "'const'", "'net'", "'block'",
+                                        "'train'"};
+    static const char *const starters[] = {"integer", "size", "number", "a string", "'true'", "'false'", "'none'",
+                                           "'('", "'['", "'-'", "'+'", "'not'"};
+    static const char *const operators[] = {"'or'", "'and'", "'=='", "'!='", "'<'", "'<='", "'>'", "'>='", "'+'", "'-'",
+                                            "'*'", "'/'", "'//'", "'%'", "'@'", "'**'", "'|>'", "'if'", "'('", "'['",
+                                            "'.'", "'->'", "'='"};
+    static const char *const statements[] = {"'layer'", "'param'", "'buffer'", "'for'", "'repeat'", "'if'", "'return'",
+                                             "'assert'", "'@'"};
+    static const char *const always[] = {"'+='", "'-='", "'*='", "'/='", "end of file", "end of line"};
+    bool any_name = e->name || e->declaration, starts = e->statement || e->declaration;
+    return in_list(name, always, COUNT_OF(always)) || (any_name && in_list(name, words, COUNT_OF(words))) ||
+           (e->expression && in_list(name, starters, COUNT_OF(starters))) ||
            (e->operator && in_list(name, operators, COUNT_OF(operators))) ||
-           ((e->statement || e->declaration) && in_list(name, statements, COUNT_OF(statements))) ||
-           in_list(name, assigns, COUNT_OF(assigns)) || !strcmp(name, "end of file") || !strcmp(name, "end of line") ||
-           (e->newline && !strcmp(name, "'}'"));
+           (starts && in_list(name, statements, COUNT_OF(statements))) || (e->newline && !strcmp(name, "'}'"));
 }
 
 static void add(const char **list, int *n, const char *text) {
@@ -107,8 +108,8 @@ static void put_token(StrBuf *out, const Parser *p, const Token *t) {
 static bool is_reserved(int kind) { return kind >= T_LAYER && kind <= T_NONE; }
 static bool is_comparison(int k) { return k == T_EQ || k == T_NE || k == '<' || k == '>' || k == T_LE || k == T_GE; }
 static bool is_binary(int k) {
-    return is_comparison(k) || k == '+' || k == '-' || k == '*' || k == '/' || k == '%' || k == '@' || k == T_FLOORDIV ||
-           k == T_POW || k == T_AND || k == T_OR;
+    return is_comparison(k) || k == '+' || k == '-' || k == '*' || k == '/' || k == '%' || k == '@' ||
+           k == T_FLOORDIV || k == T_POW || k == T_AND || k == T_OR;
 }
 
 static bool same_token(const Token *a, const Token *b) { return a->span.beg == b->span.beg && a->kind == b->kind; }
@@ -125,8 +126,9 @@ static const char *foreign_help(const Parser *p) {
         {"graph", "write 'net name(inputs) -> (results) { ... }'"},
         {"pass", "an empty body is written { }"},
     };
+    bool after_first = same_token(&p->first, &p->prev);
     for (size_t i = 0; i < COUNT_OF(known); i++)
-        if (token_is(p, &p->cur, known[i].word) || (same_token(&p->first, &p->prev) && token_is(p, &p->prev, known[i].word)))
+        if (token_is(p, &p->cur, known[i].word) || (after_first && token_is(p, &p->prev, known[i].word)))
             return known[i].help;
     return NULL;
 }
@@ -155,9 +157,11 @@ static const char *help_for(const Parser *p, const Expected *e) {
         return "a statement gives its value a name: y = f(x)";
     if (e->statement && (is_binary(k) || k == '.'))
         return "an expression goes on in the next line inside brackets, or when the operator ends the line before";
-    if (expects(e, "a string") && (p->prev.kind == T_IMPORT || p->prev.kind == T_FROM)) return "a path stands in double quotes";
+    if (expects(e, "a string") && (p->prev.kind == T_IMPORT || p->prev.kind == T_FROM))
+        return "a path stands in double quotes";
     if (e->declaration && k != T_END)
-        return "a file is made of import, from, dim, const, net, block and train; statements stand inside a net or block";
+        return "a file is made of import, from, dim, const, net, block and train; "
+               "statements stand inside a net or block";
     return NULL;
 }
 
@@ -166,17 +170,17 @@ static const Token *reserved_as_name(const Parser *p, const Expected *e) {
     int k = p->cur.kind;
     if (is_reserved(k) && e->name && (!e->statement || k == T_IN || k > T_ASSERT)) return &p->cur;
     bool names_follow = k == '=' || k == ':' || k == ',' || (k >= T_ADD_TO && k <= T_DIV_TO);
-    if (is_reserved(p->prev.kind) && p->prev.kind != T_RETURN && names_follow && (e->name || e->expression)) return &p->prev;
-    return NULL;
+    bool wanted = e->name || e->expression;
+    return wanted && names_follow && is_reserved(p->prev.kind) && p->prev.kind != T_RETURN ? &p->prev : NULL;
 }
 
 static void note_open_bracket(Parser *p, Diag *d) {
     int k = p->cur.kind;
     if (!p->before) return;
     const Bracket *top = &p->open[p->before - 1];
-    bool closes_other = (k == ')' && top->sign != '(') || (k == ']' && top->sign != '[') || (k == '}' && top->sign != '{');
-    bool next_statement = top->sign != '{' && is_reserved(k) && k <= T_ASSERT && k != T_IF && k != T_ELSE && k != T_IN &&
-                          parser_starts_line(p);
+    bool closes_other = k == ')' ? top->sign != '(' : k == ']' ? top->sign != '[' : k == '}' && top->sign != '{';
+    bool next_statement = top->sign != '{' && is_reserved(k) && k <= T_ASSERT && k != T_IF && k != T_ELSE &&
+                          k != T_IN && parser_starts_line(p);
     bool next_declaration = top->sign == '{' && same_token(&p->first, &p->prev) && p->prev.kind >= T_IMPORT &&
                             p->prev.kind <= T_TRAIN && k == T_NAME;
     if (k == T_END || next_declaration || next_statement || (closes_other && top->sign != '{'))
@@ -206,8 +210,8 @@ static Token unexpected_token(const Parser *p, const Expected *e) {
     Token t = p->cur;
     bool in_brackets = p->before && p->open[p->before - 1].sign != '{';
     bool next_begins = t.kind == '}' || t.kind == T_END || (is_reserved(t.kind) && t.kind <= T_ASSERT);
-    if (e->statement || e->declaration || in_brackets || !next_begins || p->prev.kind == T_END || !parser_starts_line(p)) return t;
-    if (p->prev.kind == T_NL) return t;
+    bool unfinished = !e->statement && !e->declaration && !in_brackets && p->prev.kind != T_END && p->prev.kind != T_NL;
+    if (!unfinished || !next_begins || !parser_starts_line(p)) return t;
     t.kind = T_NL;
     t.span.beg = p->prev.span.end;
     t.span.end = t.span.beg + 1;
@@ -228,9 +232,10 @@ void syntax_error(Parser *p, const char *const *expected, int n) {
         const Token *reserved = t.kind == T_NL ? NULL : reserved_as_name(p, &e);
         const char *help = help_for(p, &e);
         note_open_bracket(p, d);
-        if (reserved)
-            diag_help(p->ctx, d, "'%.*s' is a reserved word and cannot be a name", (int)(reserved->span.end - reserved->span.beg),
-                      p->source->text + reserved->span.beg);
+        int len = 0;
+        const char *word = reserved ? text_of(p, reserved, &len) : NULL;
+        if (word)
+            diag_help(p->ctx, d, "'%.*s' is a reserved word and cannot be a name", len, word);
         else if (help)
             diag_help(p->ctx, d, "%s", help);
     }

@@ -70,8 +70,8 @@ bool parser_check_depth(Parser *p, const Expr *e) {
 
 static bool ends_statement(int kind) {
     switch (kind) {
-    case T_NAME: case T_IMPORT: case T_FROM: case T_AS: case T_DIM: case T_CONST: case T_NET: case T_BLOCK: case T_TRAIN:
-    case T_INT: case T_SIZE: case T_FLOAT: case T_STRING: case T_TRUE: case T_FALSE: case T_NONE:
+    case T_NAME: case T_IMPORT: case T_FROM: case T_AS: case T_DIM: case T_CONST: case T_NET: case T_BLOCK:
+    case T_TRAIN: case T_INT: case T_SIZE: case T_FLOAT: case T_STRING: case T_TRUE: case T_FALSE: case T_NONE:
     case ')': case ']': case '}': case T_NET_YYerror:
         return true;
     default:
@@ -148,8 +148,8 @@ static uint32_t body_depth(const Parser *p, uint32_t depth) {
 }
 
 static bool starts_statement(int kind) {
-    return kind == T_RETURN || kind == T_LAYER || kind == T_PARAM || kind == T_BUFFER || kind == T_FOR || kind == T_REPEAT ||
-           kind == T_ASSERT;
+    return kind == T_RETURN || kind == T_LAYER || kind == T_PARAM || kind == T_BUFFER || kind == T_FOR ||
+           kind == T_REPEAT || kind == T_ASSERT;
 }
 
 bool parser_starts_line(const Parser *p) {
@@ -158,17 +158,19 @@ bool parser_starts_line(const Parser *p) {
     return beg == 0 || (end > beg && memchr(text + beg, '\n', end - beg) != NULL);
 }
 
-/* A ( or [ before the current token was never closed: newlines count again. */
+/* A ( or [ before the current token was never closed, so that newlines count again: the token starts a statement, or
+ * it is an open string, which swallowed the rest of its line. */
 static bool leaves_brackets(const Parser *p) {
     char first = p->source->text[p->cur.span.beg];
-    if (p->cur.kind == T_NET_YYerror) return first == '"' || first == '\'';    /* the open string swallowed the rest of its line */
+    if (p->cur.kind == T_NET_YYerror) return first == '"' || first == '\'';
     return starts_statement(p->cur.kind) && parser_starts_line(p);
 }
 
 void parser_start_drop(Parser *p) {
     int kind = p->cur.kind;
     bool ends_body = kind == '}' && p->depth < p->before;
-    if (kind == T_END || ends_body || (kind == T_NL && in_body(p))) return;   /* the parser takes up at this very token */
+    bool takes_up_here = kind == T_END || ends_body || (kind == T_NL && in_body(p));
+    if (takes_up_here) return;
     p->drop_depth = body_depth(p, p->before);
     p->dropping = true;
     if (leaves_brackets(p)) p->depth = p->drop_depth;

@@ -71,13 +71,16 @@ static void net_yyerror(Span *, Parser *, const char *);
 static Span last_byte(Span s) { return (Span){s.file, s.end - 1, s.end}; }
 static Ident no_ident(void) { return (Ident){0}; }
 static Decl *function_decl(Parser *, DeclKind, Span, Ident, ParamNodes, ResultNodes, Stmts);
+static ParamNode param_node(Parser *, Ident, TypeNode *, Expr *dflt, Span);
+static TypeNode *type_node(Parser *, Ident dtype, const AxisNodes *, Span);
 static void close_chain(Stmt *first, const Stmt *last, uint32_t end);
 }
 
 %token END 0 "end of file"
 %token NL "end of line" SEMICOLON "';'"
 %token <ident> NAME "name"
-%token <ident> IMPORT "'import'" FROM "'from'" AS "'as'" DIM "'dim'" CONST "'const'" NET "'net'" BLOCK "'block'" TRAIN "'train'"
+%token <ident> IMPORT "'import'" FROM "'from'" AS "'as'" DIM "'dim'" CONST "'const'" NET "'net'" BLOCK "'block'"
+%token <ident> TRAIN "'train'"
 %token LAYER "'layer'" PARAM "'param'" BUFFER "'buffer'" FOR "'for'" IN "'in'" REPEAT "'repeat'" IF "'if'" ELSE "'else'"
 %token RETURN "'return'" ASSERT "'assert'" AND "'and'" OR "'or'" NOT "'not'" TRUE "'true'" FALSE "'false'" NONE "'none'"
 %token <i> INT "integer" SIZE "size"
@@ -143,7 +146,8 @@ marked_decl: decl           { $$ = $1; $$->doc = parser_doc(p, @1.beg); }
 decl: IMPORT STRING                 { $$ = ast_decl(p->ctx, DE_IMPORT, @$); $$->path = (Ident){$2, @2}; }
     | IMPORT STRING AS name         { $$ = ast_decl(p->ctx, DE_IMPORT, @$); $$->path = (Ident){$2, @2}; $$->name = $4; }
     | FROM STRING IMPORT import_items
-                                    { $$ = ast_decl(p->ctx, DE_FROM, @$); $$->path = (Ident){$2, @2}; TAKE($$->items, $4); }
+                                    { $$ = ast_decl(p->ctx, DE_FROM, @$); $$->path = (Ident){$2, @2};
+                                      TAKE($$->items, $4); }
     | DIM dims                      { $$ = ast_decl(p->ctx, DE_DIM, @$); TAKE($$->dims, $2); }
     | CONST name '=' cond           { $$ = ast_decl(p->ctx, DE_CONST, @$); $$->name = $2; $$->value = $4; }
     | NET name '(' params ')' results body
@@ -176,11 +180,10 @@ params: %empty                      { $$ = (ParamNodes){0}; }
 param_list: param                   { FIRST($$, $1); }
     | param_list ',' param          { $$ = $1; vec_push(UNIT, &$$, $3); }
     ;
-param: name                         { $$ = (ParamNode){.name = $1, .span = @$, .doc = parser_doc(p, @1.beg)}; }
-    | name ':' type                 { $$ = (ParamNode){.name = $1, .type = $3, .span = @$, .doc = parser_doc(p, @1.beg)}; }
-    | name '=' cond                 { $$ = (ParamNode){.name = $1, .dflt = $3, .span = @$, .doc = parser_doc(p, @1.beg)}; }
-    | name ':' type '=' cond        { $$ = (ParamNode){.name = $1, .type = $3, .dflt = $5, .span = @$,
-                                                       .doc = parser_doc(p, @1.beg)}; }
+param: name                         { $$ = param_node(p, $1, NULL, NULL, @$); }
+    | name ':' type                 { $$ = param_node(p, $1, $3, NULL, @$); }
+    | name '=' cond                 { $$ = param_node(p, $1, NULL, $3, @$); }
+    | name ':' type '=' cond        { $$ = param_node(p, $1, $3, $5, @$); }
     ;
 
 results: %empty                     { $$ = (ResultNodes){0}; }
@@ -191,14 +194,13 @@ results: %empty                     { $$ = (ResultNodes){0}; }
 result_list: result                 { FIRST($$, $1); }
     | result_list ',' result        { $$ = $1; vec_push(UNIT, &$$, $3); }
     ;
-result: type                        { $$ = (ResultNode){.type = $1, .span = @$, .doc = parser_doc(p, @1.beg)}; }
-    | name ':' type                 { $$ = (ResultNode){.name = $1, .type = $3, .span = @$, .doc = parser_doc(p, @1.beg)}; }
+result: type                        { $$ = (ResultNode){no_ident(), $1, @$, parser_doc(p, @1.beg)}; }
+    | name ':' type                 { $$ = (ResultNode){$1, $3, @$, parser_doc(p, @1.beg)}; }
     ;
 
-type: name                          { $$ = NEW(UNIT, TypeNode); $$->dtype = $1; $$->span = @$; }
-    | name shape                    { $$ = NEW(UNIT, TypeNode); $$->dtype = $1; $$->has_shape = true; TAKE($$->axes, $2);
-                                      $$->span = @$; }
-    | shape                         { $$ = NEW(UNIT, TypeNode); $$->has_shape = true; TAKE($$->axes, $1); $$->span = @$; }
+type: name                          { $$ = type_node(p, $1, NULL, @$); }
+    | name shape                    { $$ = type_node(p, $1, &$2, @$); }
+    | shape                         { $$ = type_node(p, no_ident(), &$1, @$); }
     ;
 shape: '[' ']'                      { $$ = (AxisNodes){0}; }
     | '[' axes optional_comma ']'   { $$ = $2; }
@@ -263,7 +265,8 @@ augment: ADD_TO                     { $$ = AO_ADD; }
     | DIV_TO                        { $$ = AO_DIV; }
     ;
 
-compound: FOR names IN cond body    { $$ = ast_stmt(p->ctx, ST_FOR, @$); $$->targets = $2; $$->cond = $4; $$->body = $5; }
+compound: FOR names IN cond body    { $$ = ast_stmt(p->ctx, ST_FOR, @$); $$->targets = $2; $$->cond = $4;
+                                      $$->body = $5; }
     | REPEAT expr body              { $$ = ast_stmt(p->ctx, ST_REPEAT, @$); $$->cond = $2; $$->body = $3; }
     | if_chain                      { $$ = $1.first; close_chain($$, $1.last, @$.end); }
     | if_chain ELSE body            { $$ = $1.first; $1.last->orelse = $3; $1.last->has_else = true;
@@ -277,7 +280,7 @@ if_chain: IF cond body              { $$.first = $$.last = ast_stmt(p->ctx, ST_I
                                       $1.last->has_else = true;
                                       $$.n = $1.n + 1;
                                       if ($$.n > AST_MAX_NESTING) {
-                                          parser_too_deep(p, span_join(@2, @3), "more than %d 'else if' branches", AST_MAX_NESTING);
+                                          parser_too_deep(p, span_join(@2, @3), PARSER_LONG_CHAIN, AST_MAX_NESTING);
                                           YYABORT;
                                       } }
     ;
@@ -309,7 +312,8 @@ arg_list: arg                       { FIRST($$, $1); }
     ;
 arg: pipe                           { $$ = (ArgNode){.value = $1, .span = @$}; }
     | name '=' pipe                 { $$ = (ArgNode){.name = $1, .value = $3, .span = @$}; }
-    | expr ARROW expr               { $$ = (ArgNode){.value = ast_arrow(p->ctx, $1, @2, $3), .span = @$}; CHECK($$.value); }
+    | expr ARROW expr               { $$ = (ArgNode){.value = ast_arrow(p->ctx, $1, @2, $3), .span = @$};
+                                      CHECK($$.value); }
     ;
 optional_comma: %empty | ',' ;
 
@@ -378,7 +382,22 @@ name: NAME | IMPORT | FROM | AS | DIM | CONST | NET | BLOCK | TRAIN ;
 
 %%
 
-static Decl *function_decl(Parser *p, DeclKind kind, Span span, Ident name, ParamNodes params, ResultNodes results, Stmts body) {
+static ParamNode param_node(Parser *p, Ident name, TypeNode *type, Expr *dflt, Span span) {
+    return (ParamNode){name, type, dflt, span, parser_doc(p, span.beg)};
+}
+
+/* axes NULL: a dtype alone. */
+static TypeNode *type_node(Parser *p, Ident dtype, const AxisNodes *axes, Span span) {
+    TypeNode *t = NEW(UNIT, TypeNode);
+    t->dtype = dtype;
+    t->has_shape = axes != NULL;
+    if (axes) TAKE(t->axes, *axes);
+    t->span = span;
+    return t;
+}
+
+static Decl *function_decl(Parser *p, DeclKind kind, Span span, Ident name, ParamNodes params, ResultNodes results,
+                           Stmts body) {
     Decl *d = ast_decl(p->ctx, kind, span);
     d->name = name;
     d->params = params;
