@@ -7,15 +7,16 @@
  *   canonical dive (MiniMalloc's canonical form as a heuristic): always the object whose lowest free offset is smallest, ties
  *     by a preorder of lifetime W, area A, load T, size Z; bottom-up in address. With noise in the preorder while work is left.
  *   greedy: by size, life, area, or first step; each at the lowest place (first fit) or in the tightest gap (best fit).
- *   in time order over a list of free gaps: each object as one block for the hull of its life. Needs no conflict lists,
- *     O(n * gaps), comes first, and is the only rule when there are too many conflicts; a million objects take it seconds.
+ *   squeaky wheel: greedy again and again, what stuck out above the bound goes earlier in the next round.
+ *   in time order over a list of free gaps (dsa_gaps.c): needs no conflict lists, comes first, and is the only rule when there
+ *     are too many conflicts.
  * Cost of the others: O(conflicts log conflicts) each; all stop together when the work limit is used up. */
 #include "passes/dsa.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_CONFLICTS = 1 << 22, MAX_WORK = 4000000, NOISY_DIVES = 240 };
+enum { MAX_CONFLICTS = 1 << 22, MAX_WORK = 4000000, NOISY_DIVES = 100, WHEEL_ROUNDS = 100 };
 
 typedef struct Conflict { uint32_t other; int64_t lo, hi; } Conflict;            /* offset - other's offset is not in (lo, hi) */
 typedef struct Range { int64_t lo, hi; } Range;
@@ -38,19 +39,6 @@ typedef struct Dsa {
     const char *rule;
     bool noted;                                           /* best is filled */
 } Dsa;
-
-static uint32_t first_of(const DsaObject *o) {
-    uint32_t t = o->pieces[0].first;
-    for (uint32_t i = 1; i < o->npieces; i++)
-        t = o->pieces[i].first < t ? o->pieces[i].first : t;
-    return t;
-}
-static uint32_t last_of(const DsaObject *o) {
-    uint32_t t = o->pieces[0].last;
-    for (uint32_t i = 1; i < o->npieces; i++)
-        t = o->pieces[i].last > t ? o->pieces[i].last : t;
-    return t;
-}
 
 /* events: pieces in the order of their first steps, and of their last ones */
 
@@ -331,99 +319,12 @@ static void dive(Dsa *d, const char *rule) {
     keep_best(d, height, rule);
 }
 
-/* in time order over free gaps */
+/* each object as one block for the hull of its life */
 
-typedef struct Gap { uint64_t lo, hi; } Gap;
-typedef VEC(Gap) Gaps;
-
-static void give_back(Arena *arena, Gaps *gaps, uint64_t lo, uint64_t hi) {
-    size_t a = 0, b = gaps->n;
-    while (a < b) {
-        size_t m = (a + b) / 2;
-        if (gaps->p[m].lo < lo) a = m + 1;
-        else b = m;
-    }
-    bool left = a > 0 && gaps->p[a - 1].hi == lo, right = a < gaps->n && gaps->p[a].lo == hi;
-    if (left && right) {
-        gaps->p[a - 1].hi = gaps->p[a].hi;
-        memmove(&gaps->p[a], &gaps->p[a + 1], (gaps->n - a - 1) * sizeof *gaps->p);
-        gaps->n--;
-    } else if (left) {
-        gaps->p[a - 1].hi = hi;
-    } else if (right) {
-        gaps->p[a].lo = lo;
-    } else {
-        vec_push(arena, gaps, ((Gap){lo, hi}));
-        memmove(&gaps->p[a + 1], &gaps->p[a], (gaps->n - a - 1) * sizeof *gaps->p);
-        gaps->p[a] = (Gap){lo, hi};
-    }
-}
-
-/* Takes the first or the tightest gap that holds nbytes, else the end; *top is where everything ends. Looks at limited gaps. */
-static uint64_t take(Arena *arena, Gaps *gaps, uint64_t nbytes, uint64_t align, bool tight, uint64_t *top) {
-    enum { LOOK = 4096 };
-    size_t found = SIZE_MAX;
-    uint64_t at = 0;
-    for (size_t k = 0; k < gaps->n && k < LOOK; k++) {
-        uint64_t lo = (uint64_t)up((int64_t)gaps->p[k].lo, align);
-        if (lo + nbytes > gaps->p[k].hi)
-            continue;
-        if (found == SIZE_MAX || gaps->p[k].hi - gaps->p[k].lo < gaps->p[found].hi - gaps->p[found].lo) {
-            found = k;
-            at = lo;
-        }
-        if (!tight)
-            break;
-    }
-    if (found == SIZE_MAX) {
-        /* The last gap may reach the top: it is lengthened rather than skipped. */
-        bool end = gaps->n > 0 && gaps->p[gaps->n - 1].hi == *top;
-        Gap g = end ? gaps->p[gaps->n - 1] : (Gap){*top, *top};
-        if (end)
-            gaps->n--;
-        at = (uint64_t)up((int64_t)g.lo, align);
-        *top = at + nbytes;
-        if (at > g.lo)
-            give_back(arena, gaps, g.lo, at);
-        return at;
-    }
-    Gap g = gaps->p[found];
-    memmove(&gaps->p[found], &gaps->p[found + 1], (gaps->n - found - 1) * sizeof *gaps->p);
-    gaps->n--;
-    if (at > g.lo)
-        give_back(arena, gaps, g.lo, at);
-    if (at + nbytes < g.hi)
-        give_back(arena, gaps, at + nbytes, g.hi);
-    return at;
-}
-
-static Event *hull_events(Dsa *d, bool ends) {
-    Event *e = NEW_ARRAY(d->arena, Event, d->pb->n);
-    for (uint32_t i = 0; i < d->pb->n; i++)
-        e[i] = (Event){ends ? last_of(&d->pb->objects[i]) : first_of(&d->pb->objects[i]), i, 0};
-    qsort(e, d->pb->n, sizeof *e, by_event);
-    return e;
-}
-
-/* Among those that begin together the larger come first. */
 static void in_time(Dsa *d, bool tight, const char *rule) {
-    uint32_t n = d->pb->n, out = 0;
-    uint64_t height = 0, top = 0;
-    Gaps gaps = {0};
     if (d->noted && d->height <= d->bound)
         return;
-    Event *in = hull_events(d, false), *ends = hull_events(d, true);
-    for (uint32_t k = 0; k < n; k++) {
-        DsaObject *o = &d->pb->objects[in[k].object];
-        for (; out < n && ends[out].step < in[k].step; out++) {
-            const DsaObject *gone = &d->pb->objects[ends[out].object];
-            if (gone->nbytes > 0)
-                give_back(d->arena, &gaps, d->offset[ends[out].object], d->offset[ends[out].object] + gone->nbytes);
-        }
-        uint64_t at = o->nbytes ? take(d->arena, &gaps, o->nbytes, o->align, tight, &top) : 0;
-        settle(d, in[k].object, at, &height);
-    }
-    keep_best(d, height, rule);
+    keep_best(d, dsa_in_time(d->arena, d->pb, tight, d->offset), rule);
 }
 
 /* what orders go by */
@@ -453,7 +354,7 @@ static void measure_load(Dsa *d) {
         }
     }
     for (uint32_t i = 0; i < d->pb->n; i++) {
-        uint32_t first = first_of(&d->pb->objects[i]), last = last_of(&d->pb->objects[i]);
+        uint32_t first = dsa_first(&d->pb->objects[i]), last = dsa_last(&d->pb->objects[i]);
         size_t lo = 0, hi = 0;
         for (size_t a = 0, b = m; a < b; ) {              /* first index with step >= first */
             size_t mid = (a + b) / 2;
@@ -486,7 +387,7 @@ static void measure(Dsa *d) {
     for (uint32_t i = 0; i < n; i++) {
         const DsaObject *o = &d->pb->objects[i];
         d->size[i] = (double)o->nbytes;
-        d->life[i] = (double)last_of(o) - (double)first_of(o) + 1;
+        d->life[i] = (double)dsa_last(o) - (double)dsa_first(o) + 1;
         for (uint32_t k = 0; k < o->npieces; k++)
             d->area[i] += (double)(o->pieces[k].hi - o->pieces[k].lo) * ((double)o->pieces[k].last - (double)o->pieces[k].first + 1);
     }
@@ -508,7 +409,7 @@ static void greedies(Dsa *d) {
     uint32_t n = d->pb->n;
     double *early = NEW_ARRAY(d->arena, double, n);
     for (uint32_t i = 0; i < n; i++)
-        early[i] = -(double)first_of(&d->pb->objects[i]);
+        early[i] = -(double)dsa_first(&d->pb->objects[i]);
     const double *by[4][2] = {{d->size, d->life}, {d->life, d->size}, {d->area, d->size}, {early, d->size}};
     static const char *const names[4][2] = {{"by size, first fit", "by size, best fit"}, {"by life, first fit", "by life, best fit"},
                                             {"by area, first fit", "by area, best fit"}, {"by time, first fit", "by time, best fit"}};
@@ -526,10 +427,28 @@ static void noisy_dives(Dsa *d) {
     uint64_t seed = 20;
     for (int r = 0; r < NOISY_DIVES && !done(d); r++) {
         sort_by(d, by[r % 3][0], by[r % 3][1], by[r % 3][2], r % 2 ? 0.1 : 0.4, &seed);
-        if (r % 6 == 5)
-            greedy(d, false, "noisy greedy");
-        else
-            dive(d, "noisy dive");
+        dive(d, "noisy dive");
+    }
+}
+
+/* Whatever sticks out above the bound was placed too late: it gets a higher priority for the next round. Places far apart in
+ * time mend themselves side by side. */
+static void squeaky_wheel(Dsa *d, const double *start, const char *rule) {
+    uint32_t n = d->pb->n;
+    double *weight = NEW_ARRAY(d->arena, double, n);
+    uint64_t seed = 3;
+    for (uint32_t i = 0; i < n; i++)
+        weight[i] = start[i] + 1;
+    for (int r = 0; r < WHEEL_ROUNDS && !done(d); r++) {
+        uint64_t height = 0;
+        sort_by(d, weight, d->size, d->life, r == 0 ? 0 : 0.05, &seed);
+        memset(d->placed, 0, n * sizeof *d->placed);
+        for (uint32_t k = 0; k < n; k++)
+            settle(d, d->order[k], first_fit(d, d->order[k], 0), &height);
+        for (uint32_t i = 0; i < n; i++)
+            if (d->offset[i] + d->pb->objects[i].nbytes > d->bound)
+                weight[i] *= 1.5;
+        keep_best(d, height, rule);
     }
 }
 
@@ -550,6 +469,9 @@ DsaResult dsa_place(Arena *scratch, DsaProblem *pb) {
         measure(&d);
         dives(&d);
         greedies(&d);
+        squeaky_wheel(&d, d.size, "squeaky wheel by size");
+        squeaky_wheel(&d, d.area, "squeaky wheel by area");
+        squeaky_wheel(&d, d.life, "squeaky wheel by life");
         noisy_dives(&d);
     }
     for (size_t i = 0; i < n; i++)
