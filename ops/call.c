@@ -175,10 +175,17 @@ bool bind_plain(Call *c) {
 
 /* ------------------------------------------------------------------------------------------------------------------ */
 
+/* What the source calls an op: a composite's last op has the path of its call, net/multihead_attention#1. */
+static const char *source_name(Ctx *ctx, const Op *op) {
+    const char *slash = strrchr(op->path, '/'), *segment = slash ? slash + 1 : op->path;
+    const OpInfo *called = op_info_by_name(arena_strndup(ctx->scratch, segment, strcspn(segment, "#")));
+    return called && (called->flags & COMPOSITE) ? called->name : op_info(op->kind)->name;
+}
+
 void note_value(Ctx *ctx, Diag *d, const Value *v) {
     const char *type = type_text(ctx->scratch, &v->type);
     if (v->def) {
-        diag_note(ctx, d, v->def->span, "%s comes from %s", type, op_info(v->def->kind)->name);
+        diag_note(ctx, d, v->def->span, "%s comes from %s", type, source_name(ctx, v->def));
         return;
     }
     switch (v->role) {
