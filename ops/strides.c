@@ -9,7 +9,7 @@
 
 #include "ops/ops.h"
 
-enum { MAX_CHAIN = 64 };
+enum { MAX_CHAIN = 16 };
 
 typedef struct Strided { Shape shape; uint64_t stride[MAX_RANK]; } Strided;      /* in elements; 0 where expanded */
 
