@@ -71,7 +71,7 @@ static bool callee_of_global(Elab *e, Global *g, Ident id, Callee *c) {
 static bool resolve_name(Elab *e, Ident id, Callee *c) {
     *c = (Callee){.name = id.name, .span = id.span};
     Binding *local = scope_find(e->scope, id.name);
-    if (local != NULL && local->v.kind == V_LAYER) {
+    if (local != NULL && local->v.kind == V_LAYER && local->v.layer->callee.kind != C_NOTHING) {
         c->kind = C_LAYER;
         c->layer = local->v.layer;
         return true;
@@ -529,6 +529,19 @@ void declare_layer(Elab *e, const Stmt *s) {
     pop_args(e, kept);
 }
 
+/* a.conv1 of a layer that is a block: what has tensors called a.conv1.something. It can be looked into, not called. */
+static Layer *layer_part(Elab *e, const Expr *x, const Layer *l) {
+    const char *prefix = arena_printf(e->arena, "%s%s.", l->prefix, x->name);
+    for (size_t i = 0; i < e->g->stored.n; i++) {
+        if (strncmp(e->g->stored.p[i]->name, prefix, strlen(prefix)) != 0)
+            continue;
+        Layer *part = NEW(e->arena, Layer);
+        *part = (Layer){.name = arena_printf(e->arena, "%s.%s", l->name, x->name), .prefix = prefix, .span = x->span, .ncalls = 1};
+        return part;
+    }
+    return NULL;
+}
+
 Val layer_member(Elab *e, const Expr *x, const Layer *l) {
     if (l->ncalls == 0) {
         Diag *d = diag(e->ctx, DIAG_NOT_YET_SHAPED, x->span, "%s.%s has no shape yet: %s was not called before", l->name, x->name, l->name);
@@ -539,6 +552,9 @@ Val layer_member(Elab *e, const Expr *x, const Layer *l) {
     if (claim != NULL)
         return v_tensor(claim->value);
     size_t n = 0, len = strlen(l->prefix);
+    Layer *part = layer_part(e, x, l);
+    if (part != NULL)
+        return (Val){.kind = V_LAYER, .layer = part};
     const char **names = NEW_ARRAY(e->ctx->scratch, const char *, e->g->stored.n + 1);
     for (size_t i = 0; i < e->g->stored.n; i++)
         if (strncmp(e->g->stored.p[i]->name, l->prefix, len) == 0)

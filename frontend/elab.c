@@ -464,14 +464,15 @@ static const char *result_name(Elab *e, const Scope *s, size_t i) {
 
 static void net_results(Elab *e, Scope *s) {
     for (size_t i = 0; i < s->results.n; i++) {
-        Val v = own_result(e, v_first(s->results.p[i]), s->result_span);
+        Span at = s->result_spans.p[i];
+        Val v = own_result(e, v_first(s->results.p[i]), at);
         const char *name = name_of(e->ctx, result_name(e, s, i));
         if (v.kind == V_TENSOR) {
-            bind_target(e, (Ident){name, s->result_span}, v);
-            graph_result(e->g, name, v.tensor, s->result_span);
+            bind_target(e, (Ident){name, at}, v);
+            graph_result(e->g, name, v.tensor, at);
             e->g->results.p[e->g->results.n - 1].doc = i < s->decl->results.n ? s->decl->results.p[i].doc : NULL;
         } else if (v.kind != V_POISON) {
-            diag(e->ctx, DIAG_RESULT_TYPE, s->result_span, "a result of a net is a tensor, not %s", val_text(e, v));
+            diag(e->ctx, DIAG_RESULT_TYPE, at, "a result of a net is a tensor, not %s", val_text(e, v));
         }
     }
 }

@@ -95,7 +95,7 @@ struct Scope {
     Counters counters;                                    /* of calls, by what is called */
     bool returned;
     VEC(Val) results;
-    Span result_span;
+    VEC(Span) result_spans;                               /* parallel to results: their expressions */
     const Exprs *result_exprs;                            /* of the return; fewer than results when one gave several */
 };
 Binding *scope_find(const Scope *, const char *name);     /* NULL if not bound */

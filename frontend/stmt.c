@@ -349,16 +349,18 @@ static void exec_return(Elab *e, const Stmt *s) {
     for (size_t i = 0; i < s->values.n; i++) {
         Val v = eval(e, s->values.p[i]);
         vec_push(e->arena, &scope->results, v);
+        vec_push(e->arena, &scope->result_spans, s->values.p[i]->span);
     }
     Val only = scope->results.p[0];
     bool unpack = s->values.n == 1 && only.kind == V_LIST && declared != 1 && declared > 0;
     if (unpack && (only.n == declared || (only.lead && only.n > declared))) {
-        scope->results.n = 0;
-        for (size_t i = 0; i < declared; i++)
+        scope->results.n = scope->result_spans.n = 0;
+        for (size_t i = 0; i < declared; i++) {
             vec_push(e->arena, &scope->results, only.items[i]);
+            vec_push(e->arena, &scope->result_spans, s->values.p[0]->span);
+        }
     }
     scope->returned = true;
-    scope->result_span = s->span;
     scope->result_exprs = &s->values;
     size_t n = scope->results.n;
     if (declared > 0 && n != declared) {
@@ -372,9 +374,8 @@ static void exec_return(Elab *e, const Stmt *s) {
         return;
     }
     for (size_t i = 0; i < n; i++) {
-        Span at = s->values.n == n ? s->values.p[i]->span : s->values.p[0]->span;
         if (declared > 0)
-            check_result(e, i, &scope->results.p[i], at);
+            check_result(e, i, &scope->results.p[i], scope->result_spans.p[i]);
         if (has_annot(&s->annots, "keep") && scope->results.p[i].kind == V_TENSOR && scope->results.p[i].tensor->def != NULL)
             scope->results.p[i].tensor->def->keep = true;
     }

@@ -210,10 +210,24 @@ bool match_exact(Elab *e, const TypeNode *t, const Value *v, const TypeUse *use)
     return ok;
 }
 
+/* A number where a single element is wanted: 3.0 as f32[]. Outside a graph there are no tensors. */
+static void number_to_tensor(Elab *e, const TypeNode *t, Val *v, Span at) {
+    DType dtype;
+    bool single = t->has_shape && t->axes.n == 0 && t->dtype.name != NULL && dtype_by_name(t->dtype.name, &dtype);
+    if (!single || e->g == NULL)
+        return;
+    bool fits = v->kind == V_BOOL ? dtype == DT_BOOL : v->kind == V_INT ? dtype != DT_BOOL : v->kind == V_FLOAT && dtype_is_float(dtype);
+    if (!fits)
+        return;
+    Datum d = val_datum(e, *v);
+    *v = v_tensor(graph_scalar(e->g, dtype, &d, at));
+}
+
 bool match_type(Elab *e, const TypeNode *t, Val *v, const TypeUse *use) {
     if (is_scalar_type(t))
         return check_scalar_type(e, t, v, use);
     *v = v_first(*v);
+    number_to_tensor(e, t, v, use->at);
     if (v->kind == V_TENSOR)
         return match_names(e, t, v->tensor, use) && match_exact(e, t, v->tensor, use);
     if (v->kind != V_POISON)
