@@ -149,7 +149,7 @@ ArgVals eval_args(Elab *e, const ArgNodes *nodes, bool has_first, Val first, Spa
         a.v = eval(e, value);
         vec_push(e->arena, &e->args, a);
     }
-    return (ArgVals){e->args.p + base, (uint32_t)(e->args.n - base)};
+    return (ArgVals){e->args.p ? e->args.p + base : NULL, (uint32_t)(e->args.n - base)};
 }
 
 void pop_args(Elab *e, ArgVals args) {
