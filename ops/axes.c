@@ -216,10 +216,51 @@ bool need_axes(Typing *t, AttrName name, unsigned rank, unsigned *set) {
 bool need_integer_index(Typing *t, AttrName name, const Value *index) {
     DType dt = index->type.dtype;
     if (dt == DT_I64 || dt == DT_I32) return true;
-    Diag *d = diag(t->ctx, DIAG_DTYPE_MISMATCH, typing_span(t, name), "%s takes an integer %s (i64 or i32), but it is %s",
-                   own_name(t), attr_name(name), x_text(t, index));
+    Diag *d = diag(t->ctx, DIAG_DTYPE_MISMATCH, typing_span(t, name),
+                   "%s takes an integer %s (i64 or i32), but it is %s", own_name(t), attr_name(name), x_text(t, index));
     note_value(t->ctx, d, index);
     diag_help(t->ctx, d, "convert it: cast(%s, i64)", attr_name(name));
+    return false;
+}
+
+bool need_numbers(Typing *t, const Value *x, const char *help) {
+    if (x->type.dtype != DT_BOOL) return true;
+    Diag *d = diag(t->ctx, DIAG_DTYPE_MISMATCH, t->span, "%s is not defined on truth values, but this is %s",
+                   own_name(t), x_text(t, x));
+    note_value(t->ctx, d, x);
+    diag_help(t->ctx, d, "%s", help);
+    return false;
+}
+
+static bool int_fits(int64_t i, DType dtype) {
+    unsigned bits = dtype_bits(dtype);
+    if (dtype_is_float(dtype)) return true;
+    if (dtype == DT_BOOL) return i == 0 || i == 1;
+    if (dtype == DT_U8 || dtype == DT_U4) return i >= 0 && i < INT64_C(1) << bits;
+    return bits == 64 || (i >= -(INT64_C(1) << (bits - 1)) && i < INT64_C(1) << (bits - 1));
+}
+
+static bool fits(const Datum *d, DType dtype) {
+    switch (d->kind) {
+    case D_BOOL: return dtype == DT_BOOL;
+    case D_INT: return int_fits(d->i, dtype);
+    case D_FLOAT: return dtype_is_float(dtype);
+    default: return false;
+    }
+}
+
+bool need_fitting(Typing *t, AttrName name, DType dtype) {
+    const Datum *v = typing_attr(t, name);
+    if (!v || fits(v, dtype)) return true;
+    StrBuf text;
+    sb_init(&text, t->ctx->scratch);
+    datum_print(&text, v);
+    Diag *d = diag(t->ctx, DIAG_DTYPE_MISMATCH, typing_span(t, name), "%s of %s is %s, which is no value of %s",
+                   attr_name(name), own_name(t), sb_str(&text), dtype_name(dtype));
+    if (t->nin > 0) note_value(t->ctx, d, t->in[0]);
+    if (v->kind == D_FLOAT && dtype_is_int(dtype))
+        diag_help(t->ctx, d, t->nin > 0 ? "write an integer, or cast the tensor first: cast(x, f32)"
+                                        : "write an integer, or choose dtype=f32");
     return false;
 }
 

@@ -37,7 +37,12 @@ bool need_axis(Typing *, AttrName, unsigned rank, unsigned *axis);
 bool need_axes(Typing *, AttrName, unsigned rank, unsigned *set); /* a bit per axis; an axis named twice is refused */
 bool need_integer_index(Typing *, AttrName, const Value *);
 
-bool axis_wrap(int64_t *dim, unsigned rank);              /* from the end if negative; a scalar has rank 1; false: out of range */
+bool need_numbers(Typing *, const Value *, const char *help);     /* the operator is not defined on bools */
+/* An optional number attribute that stands beside elements of a dtype: a float has no place among integers, nor a truth
+ * value among numbers, nor a number but 0 and 1 among truth values, nor one outside the dtype's range. */
+bool need_fitting(Typing *, AttrName, DType);
+
+bool axis_wrap(int64_t *dim, unsigned rank);              /* a scalar has rank 1; false: out of range */
 /* Refuses an attribute that bind would have normalised: only printed or imported graphs come to this. */
 bool refuse_form(Typing *, AttrName, const char *rule);
 /* Says that operand 0 has no axis `dim` among `rank` (one more than its own where a new axis is meant). */

@@ -111,24 +111,14 @@ static bool read_sizes(Typing *t, Shape *r) {
     return true;
 }
 
-static bool fill_fits(Typing *t, DType dtype) {
-    const Datum *v = typing_attr(t, A_fill_value);
-    if (!v) return need_attr(t, A_fill_value, D_FLOAT) != NULL;
-    if (v->kind == D_BOOL || v->kind == D_INT || (v->kind == D_FLOAT && dtype_is_float(dtype))) return true;
-    Diag *d = diag(t->ctx, DIAG_DTYPE_MISMATCH, typing_span(t, A_fill_value), "fill_value of full is no value of %s",
-                   dtype_name(dtype));
-    diag_help(t->ctx, d, "write an integer, or choose dtype=f32");
-    return false;
-}
-
 static bool infer(Typing *t) {
     if (!need_operands(t, 0, 0)) return false;
     if (t->kind == OP_ARANGE) return infer_arange(t);
     const Datum *dtype = need_attr(t, A_dtype, D_DTYPE);
     Shape r;
     if (!dtype || !read_sizes(t, &r)) return false;
-    if (t->kind == OP_FULL && !fill_fits(t, dtype->dtype)) return false;
-    return type_push(t, dtype->dtype, &r);
+    if (t->kind == OP_FULL && !typing_attr(t, A_fill_value)) return need_attr(t, A_fill_value, D_FLOAT) != NULL;
+    return need_fitting(t, A_fill_value, dtype->dtype) && type_push(t, dtype->dtype, &r);
 }
 
 const OpRules rules_create = {.bind = bind, .infer = infer};

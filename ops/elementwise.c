@@ -50,38 +50,12 @@ static bool bind(Call *c) {
 
 /* ---- types ---- */
 
-static bool refuse_bool(Typing *t, const Value *x, const char *better) {
-    if (x->type.dtype != DT_BOOL) return true;
-    Diag *d = diag(t->ctx, DIAG_DTYPE_MISMATCH, t->span, "%s is not defined on truth values, but this is %s",
-                   op_info(t->kind)->name, x_text(t, x));
-    note_value(t->ctx, d, x);
-    diag_help(t->ctx, d, "%s", better);
-    return false;
-}
-
 static bool require_bool(Typing *t, AttrName name, const Value *x) {
     if (x->type.dtype == DT_BOOL) return true;
     Diag *d = diag(t->ctx, DIAG_DTYPE_MISMATCH, typing_span(t, name), "the %s of %s must be bool, but it is %s",
                    attr_name(name), op_info(t->kind)->name, x_text(t, x));
     note_value(t->ctx, d, x);
     diag_help(t->ctx, d, "a comparison gives bool: x > 0, or cast(x, bool)");
-    return false;
-}
-
-/* A number attribute must be of the operand's kind: a float has no place among integers, and no number among bools. */
-static bool number_fits(Typing *t, AttrName name, const Value *x) {
-    const Datum *d = typing_attr(t, name);
-    DType dt = x->type.dtype;
-    bool fits = !d || (d->kind == D_BOOL ? dt == DT_BOOL : is_number(d) && (dtype_is_float(dt) || d->kind == D_INT));
-    if (fits) return true;
-    StrBuf text;
-    sb_init(&text, t->ctx->scratch);
-    datum_print(&text, d);
-    Diag *e = diag(t->ctx, DIAG_DTYPE_MISMATCH, typing_span(t, name),
-                   "%s of %s is %s, which does not fit the elements of %s", attr_name(name), op_info(t->kind)->name,
-                   sb_str(&text), x_text(t, x));
-    note_value(t->ctx, e, x);
-    if (dtype_is_int(dt)) diag_help(t->ctx, e, "write an integer, or cast the tensor first: cast(x, f32)");
     return false;
 }
 
@@ -105,9 +79,9 @@ static bool binary_dtype(Typing *t, DType *r) {
     case OP_DIV:
         if (!dtype_is_float(*r)) *r = DT_F32;
         return true;
-    case OP_SUB: return refuse_bool(t, x, "ne(a, b) is true where two truth values differ");
-    case OP_FLOOR_DIV: case OP_REMAINDER: return refuse_bool(t, x, "cast it to an integer first");
-    case OP_POW: return refuse_bool(t, x, "cast it to a number first") && exponent_fits(t);
+    case OP_SUB: return need_numbers(t, x, "ne(a, b) is true where two truth values differ");
+    case OP_FLOOR_DIV: case OP_REMAINDER: return need_numbers(t, x, "cast it to an integer first");
+    case OP_POW: return need_numbers(t, x, "cast it to a number first") && exponent_fits(t);
     default: return true;
     }
 }
@@ -135,8 +109,8 @@ static bool infer_masked_fill(Typing *t) {
     const Value *x = t->in[0], *mask = t->in[1];
     Shape shape;
     if (!typing_attr(t, A_value)) return need_attr(t, A_value, D_FLOAT) != NULL;
-    return require_bool(t, A_mask, mask) && number_fits(t, A_value, x) && typing_broadcast(t, x, mask, &shape) &&
-           type_push(t, x->type.dtype, &shape);
+    return require_bool(t, A_mask, mask) && need_fitting(t, A_value, x->type.dtype) &&
+           typing_broadcast(t, x, mask, &shape) && type_push(t, x->type.dtype, &shape);
 }
 
 static bool infer_clamp(Typing *t) {
@@ -147,8 +121,8 @@ static bool infer_clamp(Typing *t) {
         diag_help(t->ctx, d, "clamp(x, min=0), clamp(x, max=6), or clamp(x, 0, 6)");
         return false;
     }
-    return refuse_bool(t, x, "cast it to a number first") && number_fits(t, A_min, x) && number_fits(t, A_max, x) &&
-           type_push(t, x->type.dtype, &x->type.shape);
+    return need_numbers(t, x, "cast it to a number first") && need_fitting(t, A_min, x->type.dtype) &&
+           need_fitting(t, A_max, x->type.dtype) && type_push(t, x->type.dtype, &x->type.shape);
 }
 
 static bool infer_cast(Typing *t) {
@@ -166,10 +140,10 @@ static bool infer_unary(Typing *t) {
     case OP_COPY: break;
     case OP_LOGICAL_NOT: dt = DT_BOOL; break;
     case OP_NEG:
-        if (!refuse_bool(t, x, "logical_not(x) inverts truth values")) return false;
+        if (!need_numbers(t, x, "logical_not(x) inverts truth values")) return false;
         break;
     case OP_ABS: case OP_FLOOR: case OP_CEIL: case OP_ROUND:
-        if (!refuse_bool(t, x, "cast it to a number first")) return false;
+        if (!need_numbers(t, x, "cast it to a number first")) return false;
         break;
     default:                                              /* the functions of real numbers */
         if (!dtype_is_float(dt)) dt = DT_F32;

@@ -39,15 +39,7 @@ static bool bind(Call *c) {
 
 /* ---- types ---- */
 
-static bool refuse_bool(Typing *t) {
-    const Value *x = t->in[0];
-    if (x->type.dtype != DT_BOOL) return true;
-    Diag *d = diag(t->ctx, DIAG_DTYPE_MISMATCH, t->span, "%s is not defined on truth values, but this is %s",
-                   op_info(t->kind)->name, x_text(t, x));
-    note_value(t->ctx, d, x);
-    diag_help(t->ctx, d, "cast it to a number first: |> cast(i64)");
-    return false;
-}
+static const char *const to_number = "cast it to a number first: |> cast(i64)";
 
 /* An extreme of no elements does not exist. */
 static bool has_elements(Typing *t, unsigned set) {
@@ -78,7 +70,7 @@ static bool reduced_dtype(Typing *t, unsigned set, DType *r) {
     case OP_AMAX: case OP_AMIN: return has_elements(t, set);
     default:                                              /* argmax, argmin */
         *r = DT_I64;
-        return refuse_bool(t) && has_elements(t, set);
+        return need_numbers(t, t->in[0], to_number) && has_elements(t, set);
     }
 }
 
@@ -130,7 +122,7 @@ static bool infer_topk(Typing *t) {
     Shape r = x->type.shape;
     unsigned axis;
     int64_t k;
-    if (!refuse_bool(t) || !need_axis(t, A_dim, r.rank, &axis) || !need_int(t, A_k, &k)) return false;
+    if (!need_numbers(t, x, to_number) || !need_axis(t, A_dim, r.rank, &axis) || !need_int(t, A_k, &k)) return false;
     uint64_t extent = r.rank ? r.dim[axis] : 1;
     if (k < 0 || (uint64_t)k > extent) {
         Diag *d = diag(t->ctx, DIAG_INDEX_RANGE, typing_span(t, A_k),

@@ -103,22 +103,14 @@ static bool pad_mode(Typing *t, const char **mode) {
 
 static bool pad_value_fits(Typing *t, const char *mode) {
     const Datum *v = typing_attr(t, A_value);
-    const Value *x = t->in[0];
     bool constant = strcmp(mode, "constant") == 0;
     if (v && !constant) {
         diag(t->ctx, DIAG_ARGUMENT_VALUE, typing_span(t, A_value),
              "pad takes a value in the mode constant only, not in %s", mode);
         return false;
     }
-    if (!constant ||
-        (v && (v->kind == D_INT || v->kind == D_BOOL || (v->kind == D_FLOAT && dtype_is_float(x->type.dtype)))))
-        return true;
-    if (!v) return need_attr(t, A_value, D_FLOAT) != NULL;
-    Diag *d = diag(t->ctx, DIAG_DTYPE_MISMATCH, typing_span(t, A_value),
-                   "the value of pad does not fit the elements of %s", x_text(t, x));
-    note_value(t->ctx, d, x);
-    diag_help(t->ctx, d, "write an integer, or cast the tensor first: cast(x, f32)");
-    return false;
+    if (constant && !v) return need_attr(t, A_value, D_FLOAT) != NULL;
+    return need_fitting(t, A_value, t->in[0]->type.dtype);
 }
 
 /* Modes that read the border know images only: 1 to 3 padded axes behind a channel axis and maybe a batch axis. */
@@ -185,7 +177,8 @@ static bool roll_normal(Typing *t, const Value *x, const Ints *shifts, const Int
         if (i < dims->n && (dims->v[i] < 0 || dims->v[i] >= x->type.shape.rank))
             return refuse_form(t, A_dims, "is counted from the front in a graph");
         uint64_t extent = dims->n ? x->type.shape.dim[dims->v[i]] : x->nelem;
-        if (shifts->v[i] != modulo(shifts->v[i], extent)) return refuse_form(t, A_shifts, "is below the extent in a graph");
+        if (shifts->v[i] != modulo(shifts->v[i], extent))
+            return refuse_form(t, A_shifts, "is below the extent in a graph");
     }
     return type_push(t, x->type.dtype, &x->type.shape);
 }
@@ -212,7 +205,7 @@ static bool infer_roll(Typing *t, const Value *x) {
 typedef struct Mode {
     const char *name;
     unsigned lo, hi;                                      /* ranks */
-    bool corners, scaled;                                 /* has align_corners; scale_factor changes the sampled places */
+    bool corners, scaled;                                 /* has align_corners; scale_factor moves the samples */
 } Mode;
 static const Mode modes[] = {{"nearest", 3, 5, false, true}, {"nearest-exact", 3, 5, false, true},
                              {"area", 3, 5, false, false},   {"linear", 3, 3, true, true},

@@ -282,6 +282,8 @@ static void test_dtypes(Lab *lab)
           CALL(lab, OP_CLAMP, X(i), {A_max, d_int(2)}));
     CHECK(CALL(lab, OP_RELU, X(i)) && IS(lab, DT_I64, 3) && !CALL(lab, OP_GELU, X(i)) && !CALL(lab, OP_RELU, X(b)));
     CHECK(!CALL(lab, OP_MASKED_FILL, X(i), {A_mask, d_tensor(b)}, {A_value, d_float(0.5)}));
+    CHECK(!CALL(lab, OP_FULL, {A_size, INTS(lab, 2)}, {A_fill_value, d_int(256)}, {A_dtype, d_dtype(DT_U8)}));
+    CHECK(CALL(lab, OP_FULL, {A_size, INTS(lab, 2)}, {A_fill_value, d_int(255)}, {A_dtype, d_dtype(DT_U8)}));
     CHECK(CALL(lab, OP_FULL, {A_size, INTS(lab, 2)}, {A_fill_value, d_bool(true)}) && IS(lab, DT_BOOL, 2));
 }
 
