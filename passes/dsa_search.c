@@ -17,6 +17,7 @@
 #include <string.h>
 
 enum { NONE = UINT32_MAX, RULE_KEYS = 3 };
+#define PLACED INT64_MAX
 
 typedef struct Item {
     int64_t size, align;
@@ -32,17 +33,19 @@ typedef struct Search {
     uint32_t n, nsections;
     Item *item;
     uint32_t *touch;
-    int64_t *offset;                                      /* by item: where it lies, or its lowest possible offset while unplaced */
-    int64_t *placed;                                      /* by item: 0 or 1 */
+    int64_t *low;                                         /* by item: its lowest possible offset; PLACED once it lies somewhere */
+    int64_t *offset;                                      /* by item: where it lies, once placed */
     int64_t *floor, *left;                                /* by section: lowest address still free above all; bytes to be placed */
     int64_t *crossing;                                    /* by border before a section: unplaced items on both sides of it */
     uint32_t **member;                                    /* by section: its items, ended by NONE */
+    uint32_t *witness;                                    /* by section: a member that lately kept the floor down; only a hint */
     uint32_t *next, *prev, *rank;                         /* the list of the part at hand; n + depth of its part are list heads */
     int64_t capacity;
     const char *rule;
     uint64_t nodes, limit, seed;
     bool out_of_nodes;
-    VEC(Undo) trail;
+    Undo *trail;
+    size_t ntrail, trail_room;
     VEC(uint32_t) candidates;
     double *key[RULE_KEYS];
 } Search;
@@ -133,10 +136,11 @@ static Search *search_new(Arena *arena, const DsaProblem *p, uint64_t *unit) {
     find_members(s);
     find_touching(s);
     s->offset = NEW_ARRAY(arena, int64_t, s->n + 1);
-    s->placed = NEW_ARRAY(arena, int64_t, s->n + 1);
+    s->low = NEW_ARRAY(arena, int64_t, s->n + 1);
     s->floor = NEW_ARRAY(arena, int64_t, s->nsections + 1);
     s->left = NEW_ARRAY(arena, int64_t, s->nsections + 1);
     s->crossing = NEW_ARRAY(arena, int64_t, s->nsections + 1);
+    s->witness = NEW_ARRAY(arena, uint32_t, s->nsections + 1);
     s->next = NEW_ARRAY(arena, uint32_t, 2 * (size_t)s->n + 2);
     s->prev = NEW_ARRAY(arena, uint32_t, 2 * (size_t)s->n + 2);
     s->rank = NEW_ARRAY(arena, uint32_t, s->n + 1);
@@ -145,8 +149,8 @@ static Search *search_new(Arena *arena, const DsaProblem *p, uint64_t *unit) {
 }
 
 static void search_reset(Search *s) {
-    memset(s->offset, 0, s->n * sizeof *s->offset);
-    memset(s->placed, 0, s->n * sizeof *s->placed);
+    for (uint32_t k = 0; k < s->nsections; k++) s->witness[k] = s->member[k][0];
+    memset(s->low, 0, s->n * sizeof *s->low);
     memset(s->floor, 0, s->nsections * sizeof *s->floor);
     memset(s->left, 0, s->nsections * sizeof *s->left);
     memset(s->crossing, 0, (s->nsections + 1) * sizeof *s->crossing);
@@ -154,7 +158,7 @@ static void search_reset(Search *s) {
         for (uint32_t k = s->item[i].s0; k < s->item[i].s1; k++) s->left[k] += s->item[i].size;
         for (uint32_t k = s->item[i].s0 + 1; k < s->item[i].s1; k++) s->crossing[k]++;
     }
-    s->trail.n = 0;
+    s->ntrail = 0;
     s->nodes = 0;
     s->out_of_nodes = false;
 }
@@ -198,13 +202,14 @@ static void sort_items(const Search *s, uint32_t *v, uint32_t *tmp, uint32_t n) 
 }
 
 static void set_word(Search *s, int64_t *at, int64_t value) {
-    vec_push(s->arena, &s->trail, ((Undo){at, *at}));
+    if (s->ntrail == s->trail_room) vec_reserve(s->arena, (void **)&s->trail, &s->trail_room, s->ntrail + 1, sizeof *s->trail);
+    s->trail[s->ntrail++] = (Undo){at, *at};
     *at = value;
 }
 
 static void undo_to(Search *s, size_t mark) {
-    while (s->trail.n > mark) {
-        Undo u = s->trail.p[--s->trail.n];
+    while (s->ntrail > mark) {
+        Undo u = s->trail[--s->ntrail];
         *u.at = u.old;
     }
 }
@@ -234,13 +239,14 @@ static int64_t aligned(int64_t offset, int64_t align) {
 
 /* The lowest offset that an unplaced item of the section can take; its floor is not below that. */
 static bool raise_floor(Search *s, uint32_t k) {
-    int64_t low = INT64_MAX;
-    for (const uint32_t *m = s->member[k]; *m != NONE; m++)
-        if (!s->placed[*m] && s->offset[*m] < low) {
-            low = s->offset[*m];
-            if (low <= s->floor[k]) return true;
-        }
-    if (low == INT64_MAX) return true;
+    int64_t low = PLACED;
+    if (s->low[s->witness[k]] <= s->floor[k]) return true;
+    for (const uint32_t *m = s->member[k]; *m != NONE; m++) {
+        if (s->low[*m] >= low) continue;
+        low = s->low[*m];
+        s->witness[k] = *m;
+        if (low <= s->floor[k]) return true;
+    }
     set_word(s, &s->floor[k], low);
     return low + s->left[k] <= s->capacity;
 }
@@ -248,9 +254,10 @@ static bool raise_floor(Search *s, uint32_t k) {
 /* Puts item i at its lowest offset and draws the consequences; false when some section or item no longer fits. */
 static bool place(Search *s, uint32_t i) {
     const Item *a = &s->item[i];
-    int64_t top = s->offset[i] + a->size;
+    int64_t top = s->low[i] + a->size;
     bool fits = true;
-    set_word(s, &s->placed[i], 1);
+    s->offset[i] = s->low[i];
+    set_word(s, &s->low[i], PLACED);
     for (uint32_t k = a->s0; k < a->s1; k++) {
         set_word(s, &s->left[k], s->left[k] - a->size);
         set_word(s, &s->floor[k], top);
@@ -260,9 +267,9 @@ static bool place(Search *s, uint32_t i) {
     uint32_t low = a->s0, high = a->s1;
     for (uint32_t t = 0; fits && t < a->ntouch; t++) {
         uint32_t j = s->touch[a->touch0 + t];
-        if (s->placed[j] || s->offset[j] >= top) continue;
+        if (s->low[j] >= top) continue;
         int64_t to = aligned(top, s->item[j].align);
-        set_word(s, &s->offset[j], to);
+        set_word(s, &s->low[j], to);
         fits = to + s->item[j].size <= s->capacity;
         if (s->item[j].s0 < low) low = s->item[j].s0;
         if (s->item[j].s1 > high) high = s->item[j].s1;
@@ -278,7 +285,7 @@ static bool solve_list(Search *s, uint32_t head, uint32_t s0, uint32_t s1, int64
 
 static bool has_loose_neighbour(const Search *s, uint32_t i) {
     for (uint32_t t = 0; t < s->item[i].ntouch; t++)
-        if (!s->placed[s->touch[s->item[i].touch0 + t]]) return true;
+        if (s->low[s->touch[s->item[i].touch0 + t]] != PLACED) return true;
     return false;
 }
 
@@ -316,7 +323,7 @@ static bool solve_rest(Search *s, uint32_t head, uint32_t s0, uint32_t s1, uint3
 static void find_candidates(Search *s, uint32_t head, uint32_t s0, uint32_t s1, int64_t from, uint32_t from_rank) {
     int64_t lowest_top = INT64_MAX, most_left = 0;
     for (uint32_t i = s->next[head]; i != head; i = s->next[i]) {
-        int64_t top = s->offset[i] + s->item[i].size;
+        int64_t top = s->low[i] + s->item[i].size;
         if (top < lowest_top) lowest_top = top;
     }
     for (uint32_t k = s0; k < s1; k++)
@@ -324,11 +331,11 @@ static void find_candidates(Search *s, uint32_t head, uint32_t s0, uint32_t s1, 
     int64_t highest = s->capacity - most_left;
     size_t begin = s->candidates.n;
     for (uint32_t i = s->next[head]; i != head; i = s->next[i]) {
-        int64_t o = s->offset[i];
+        int64_t o = s->low[i];
         if (o >= lowest_top || o > highest || o < from || (o == from && s->rank[i] < from_rank)) continue;
         vec_push(s->arena, &s->candidates, i);
         size_t at = s->candidates.n - 1;
-        for (; at > begin && s->offset[s->candidates.p[at - 1]] > o; at--) s->candidates.p[at] = s->candidates.p[at - 1];
+        for (; at > begin && s->low[s->candidates.p[at - 1]] > o; at--) s->candidates.p[at] = s->candidates.p[at - 1];
         s->candidates.p[at] = i;
     }
 }
@@ -342,7 +349,7 @@ static bool solve_list(Search *s, uint32_t head, uint32_t s0, uint32_t s1, int64
     size_t end = s->candidates.n;
     for (size_t c = begin; c < end && !ok && !hopeless && !s->out_of_nodes; c++) {
         uint32_t i = s->candidates.p[c], before = s->prev[i], after = s->next[i];
-        size_t mark = s->trail.n;
+        size_t mark = s->ntrail;
         s->next[before] = after, s->prev[after] = before;
         ok = place(s, i) && solve_rest(s, head, s0, s1, i);
         s->next[before] = i, s->prev[after] = i;
