@@ -39,7 +39,7 @@ static bool held(const Report *r, const char *what, uint64_t need, uint64_t budg
                    "%s needs %s of %s, %s B more than the budget of %s", r->g->name, sized(r, need), what,
                    digits(r, need - budget), sized(r, budget));
     if (op != NULL && r->p->arena_bytes > 0)
-        diag_note(r->ctx, d, op->span, "the most is alive in step %" PRIu32 ", %s: %s B", r->p->peak_step,
+        diag_note(r->ctx, d, (Span){0}, "the most is alive in step %" PRIu32 ", %s: %s B", r->p->peak_step,
                   report_short(r, op->path), digits(r, r->p->live_peak_bytes));
     note_alive(r, d);
     if (r->p->weights_bytes > budget && budget != r->arena_budget)

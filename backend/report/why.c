@@ -130,10 +130,11 @@ void report_why(StrBuf *out, Ctx *ctx, const Graph *g, const Plan *p, const Repo
     Report r;
     if (!report_collect(&r, ctx, g, p, opt))
         return;
-    if (r.alive.n == 0)
-        sb_puts(out, "nothing is alive in the arena: it has no bytes\n");
-    else
+    if (p->arena_bytes == 0) {
+        sb_puts(out, "the arena has no bytes: nothing is alive in it\n");
+    } else {
         put_alive(out, &r);
-    put_arena(out, &r);
+        put_arena(out, &r);
+    }
     put_refusals(out, &r);
 }
