@@ -231,12 +231,12 @@ static const char *random_program(Arena *arena, uint64_t *seed) {
 
 static Plan *clone(Arena *a, const Graph *g, const Plan *p) {
     Plan *q = arena_copy(a, p, sizeof *p);
-    q->fate = arena_copy(a, p->fate, (g->ops.n + 1) * sizeof *p->fate);
-    q->into = arena_copy(a, p->into, (g->ops.n + 1) * sizeof *p->into);
-    q->step_of = arena_copy(a, p->step_of, (g->ops.n + 1) * sizeof *p->step_of);
+    q->fate = arena_copy(a, p->fate, g->ops.n * sizeof *p->fate);
+    q->into = arena_copy(a, p->into, g->ops.n * sizeof *p->into);
+    q->step_of = arena_copy(a, p->step_of, g->ops.n * sizeof *p->step_of);
     q->repl = arena_copy(a, p->repl, g->values.n * sizeof *p->repl);
     q->place = arena_copy(a, p->place, g->values.n * sizeof *p->place);
-    q->steps.p = arena_copy(a, p->steps.p, (p->steps.n + 1) * sizeof *p->steps.p);
+    q->steps.p = arena_copy(a, p->steps.p, p->steps.n * sizeof *p->steps.p);
     for (size_t i = 0; i < p->steps.n; i++)
         q->steps.p[i].ops.p = arena_copy(a, p->steps.p[i].ops.p, p->steps.p[i].ops.n * sizeof(uint32_t));
     q->buffers.p = arena_copy(a, p->buffers.p, p->buffers.n * sizeof *p->buffers.p);
