@@ -7,7 +7,7 @@ The answers stand in the program as comments that begin with "#:", one each:
   params N, buffers N, macs N, weights_bytes N     the report's totals
   shape NAME 2x3x4          shape of a value of the source, an input or a result ("scalar" for rank 0)
   arena LEVEL N [align=1] [io=caller]              arena_bytes of --plan=LEVEL at this alignment
-  apart A B                 while both are needed their bytes are disjoint, at every level
+  apart A B [LEVEL...]      their bytes are disjoint, at every level or at these
   share LEVEL A B           at this level the two begin at the same byte
   error CODE LINE [WORD]    refused on this line, exit status 1; the message contains WORD. Several codes: any of them
 """
@@ -68,8 +68,8 @@ class Case:
         if got != int(number):
             yield f'arena of {" ".join((level,) + options)}: {got} instead of {number}'
 
-    def check_apart(self, _, a, b):
-        for level in LEVELS:
+    def check_apart(self, _, a, b, *levels):
+        for level in levels or LEVELS:
             for io in ('caller', 'arena'):
                 doc = self.report(level, io=io)
                 first, second = place(doc, a), place(doc, b)
@@ -83,7 +83,8 @@ class Case:
 
     def check_error(self, _, codes, line, word=''):
         run = self.run('--report=json', '--message-format=short')
-        first = (run.stderr.strip() or '(no message)').splitlines()[0]
+        errors = [text for text in run.stderr.splitlines() if ': error: ' in text]
+        first = (errors or [run.stderr.strip() or '(no message)'])[0]
         found = re.match(r'[^:]+:(\d+):\d+: error: (.*) \[([a-z-]+)\]$', first)
         if run.returncode != 1 or run.stdout:
             yield f'exit status {run.returncode} instead of 1: {first}'
