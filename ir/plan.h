@@ -71,6 +71,7 @@ typedef struct Plan {
     Level level;                                          /* asked for */
     Level made_by;                                        /* the level whose plan this is (a later level is never worse) */
     unsigned without;                                     /* techniques this try leaves out (passes/steps.h); 0 in a plan nobody tried to better */
+    const bool *no_slice;                                 /* by value id, or NULL: slices a try found to cost more than the copy */
     Target target;
     IoPlace io;
     uint64_t align;

@@ -163,8 +163,6 @@ static Reason slice_refusal(const Alias *a, const Op *op, uint32_t in, const Val
     uint64_t off;
     if (u == NULL)
         return REASON_NO_OPERAND;
-    if (a->p->without & WITHOUT_SLICES)
-        return REASON_COSTS_MORE;
     if (!op_join(op, in, at))
         return REASON_NOT_CONTIGUOUS;
     if (a->cls[u->id] == NO_ID)
@@ -175,6 +173,7 @@ static Reason slice_refusal(const Alias *a, const Op *op, uint32_t in, const Val
     if (c->joined_twice_by == op->id + 1) return REASON_TWICE;
     if (c->is_result) return REASON_RESULT;
     if (c->kind != BUF_ACTIVATION) return REASON_STORED;
+    if (a->p->without & WITHOUT_SLICES || (a->p->no_slice && a->p->no_slice[c->owner])) return REASON_COSTS_MORE;
     if (*at % element_bytes(u) != 0) return REASON_ALIGNMENT;
     if (off != 0 || u->nbytes != c->nbytes) return REASON_PLACED;
     return REASON_NONE;

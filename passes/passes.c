@@ -78,12 +78,13 @@ static bool naive_bytes(Ctx *ctx, const Graph *g, const PlanOptions *o, uint64_t
     return false;
 }
 
-typedef struct Try { Level level; unsigned without; } Try;
+typedef struct Try { Level level; unsigned without; const bool *no_slice; } Try;
 
 /* The passes up to the bound; placing is a decision of its own. */
 static Plan *prepare(Ctx *ctx, const Graph *g, const PlanOptions *o, Arena *arena, Try t, const char *wanted) {
     Plan *p = plan_new(arena, g, t.level, o->target, o->io, plan_align(g, o));
     p->without = t.without;
+    p->no_slice = t.no_slice;
     for (size_t i = 0; i < COUNT_OF(passes); i++) {
         if (passes[i].run == NULL || passes[i].run == pass_offsets)
             continue;
@@ -132,22 +133,38 @@ static bool has_slices(const Graph *g, const Plan *p) {
     return false;
 }
 
-/* Other ways to plan the same level, as far as this plan makes a difference. */
-static size_t other_tries(const Graph *g, const Plan *p, Try *tries) {
-    size_t n = 0;
-    if (p->level == LEVEL_FULL && has_fate(g, p, FATE_CONSTANT))
-        tries[n++] = (Try){p->level, WITHOUT_CONSTANTS};
-    if (p->arena_bytes > p->live_peak_bytes && has_slices(g, p))
-        tries[n++] = (Try){p->level, p->without | WITHOUT_SLICES};
-    return n;
+/* Slices tie values into one rigid buffer. Where such buffers stick out above `limit`, the values that were there first tie
+ * the most: they shall be copied instead, beside those that `before` says already. NULL if there are none. */
+static const bool *stiff_slices(Ctx *ctx, const Graph *g, const Plan *p, const bool *before, uint64_t limit) {
+    uint32_t *earliest = NEW_ARRAY(ctx->scratch, uint32_t, p->buffers.n);
+    bool *flags = NULL;
+    if (p->arena_bytes == p->live_peak_bytes)
+        return NULL;
+    for (int mark = 0; mark < 2; mark++)
+        for (size_t v = 0; v < g->values.n; v++) {
+            const Place *pl = &p->place[v];
+            if (pl->share != SHARE_SLICE || p->buffers.p[pl->buffer].offset + p->buffers.p[pl->buffer].nbytes <= limit)
+                continue;
+            if (!mark) {
+                if (earliest[pl->buffer] == 0 || pl->first < earliest[pl->buffer] - 1)
+                    earliest[pl->buffer] = pl->first + 1;
+            } else if (pl->first == earliest[pl->buffer] - 1) {
+                if (flags == NULL)
+                    flags = before ? arena_copy(ctx->unit, before, g->values.n * sizeof *flags) : NEW_ARRAY(ctx->unit, bool, g->values.n);
+                flags[v] = true;
+            }
+        }
+    return flags;
 }
 
-/* Makes one more plan aside; the best try so far changes when it is better. Both plans but the first are thrown away. */
-static void attempt(Ctx *ctx, const Graph *g, const PlanOptions *o, Try t, Plan *best, Try *winner) {
+/* Makes one more plan aside and throws it away; if it is better it is the winner so far. Says which slices were stiff in it. */
+static const bool *attempt(Ctx *ctx, const Graph *g, const PlanOptions *o, Try t, Plan *best, Try *winner) {
     Arena *aside = arena_new();
+    const bool *stiff = NULL;
     Plan *p = prepare(ctx, g, o, aside, t, NULL);
     if (!hopeless(p, best)) {
         place(ctx, g, p);
+        stiff = stiff_slices(ctx, g, p, t.no_slice, p->live_peak_bytes);
         if (better(p, best)) {
             *winner = t;
             *best = (Plan){.level = p->level, .without = p->without, .arena_bytes = p->arena_bytes,
@@ -155,25 +172,41 @@ static void attempt(Ctx *ctx, const Graph *g, const PlanOptions *o, Try t, Plan 
         }
     }
     arena_free(aside);
+    return stiff;
 }
 
-static bool same_try(Try a, Try b) { return a.level == b.level && a.without == b.without; }
+/* Other ways to plan the level asked for, as far as its first plan p gives cause. */
+static void other_tries(Ctx *ctx, const Graph *g, const PlanOptions *o, const Plan *p, Plan *best, Try *winner) {
+    enum { ROUNDS = 3 };
+    Try t = {p->level, 0, NULL};
+    if (p->level == LEVEL_FULL && has_fate(g, p, FATE_CONSTANT))
+        attempt(ctx, g, o, (Try){p->level, WITHOUT_CONSTANTS, NULL}, best, winner);
+    t.no_slice = stiff_slices(ctx, g, p, NULL, p->live_peak_bytes);
+    for (int i = 0; i < ROUNDS && t.no_slice != NULL; i++)
+        t.no_slice = attempt(ctx, g, o, t, best, winner);
+    if (best->arena_bytes > best->live_peak_bytes && (t.no_slice = stiff_slices(ctx, g, p, NULL, 0)) != NULL)
+        attempt(ctx, g, o, t, best, winner);
+    if (best->arena_bytes > best->live_peak_bytes && has_slices(g, p))
+        attempt(ctx, g, o, (Try){p->level, WITHOUT_SLICES, NULL}, best, winner);
+}
+
+static bool same_try(Try a, Try b) {
+    return a.level == b.level && a.without == b.without && a.no_slice == b.no_slice;
+}
 
 static Plan *best_plan(Ctx *ctx, const Graph *g, const PlanOptions *o) {
-    Try asked = {o->level, 0}, winner = asked, others[4];
+    Try asked = {o->level, 0, NULL}, winner = asked;
     if (asked.level == LEVEL_REORDER || asked.level == LEVEL_STREAM)
         ice("plan_network: level %s is not planned", level_name(asked.level));
     Plan *p = prepare(ctx, g, o, ctx->unit, asked, o->print_after);
     place(ctx, g, p);
     print_after(ctx, g, p, "offsets", o->print_after);
     Plan best = *p;
-    size_t n = other_tries(g, p, others);
-    for (size_t i = 0; i < n; i++)
-        attempt(ctx, g, o, others[i], &best, &winner);
+    other_tries(ctx, g, o, p, &best, &winner);
     static const Level lower[] = {LEVEL_ALIAS, LEVEL_INPLACE, LEVEL_REUSE, LEVEL_NAIVE};
     for (size_t i = 0; i < COUNT_OF(lower) && !g->mem_noreuse; i++)
         if (lower[i] < asked.level)
-            attempt(ctx, g, o, (Try){lower[i], 0}, &best, &winner);
+            attempt(ctx, g, o, (Try){lower[i], 0, NULL}, &best, &winner);
     if (same_try(winner, asked))
         return p;
     p = prepare(ctx, g, o, ctx->unit, winner, NULL);
