@@ -123,6 +123,10 @@ $(B)/fuzz/%: tests/fuzz/%.c tests/fuzz/fuzz.h $(B)/libnetc.a
 	@mkdir -p $(@D)
 	$(CC) $(STD) $(WARN) $(CFLAGS) -fsanitize=fuzzer $(INCLUDE) -o $@ $< $(B)/libnetc.a -lm
 .PHONY: fuzz
+# Parameters, buffers, MACs and stored tensors of the known networks against the expected ones, as one table.
+exact: $(B)/netc
+	@python3 tests/exact.py $(B)/netc
+.PHONY: exact
 # The parts of the manuals that the compiler prints.
 docs: $(B)/netc
 	@python3 tests/docs.py $(B)/netc --bless
