@@ -102,7 +102,9 @@ static bool check_mask(Typing *t, const Value *mask, const Shape *scores) {
 }
 
 static bool infer(Typing *t) {
-    if (!need_operands(t, 3, 4) || !need_attr(t, A_is_causal, D_BOOL)) return false;
+    if (!need_operands(t, 3, 4) || !need_attr(t, A_is_causal, D_BOOL) ||
+        !need_attr(t, A_enable_gqa, D_BOOL))
+        return false;
     const Value *q = t->in[0], *k = t->in[1], *v = t->in[2], *mask = typing_in(t, 3);
     if (!check_keys(t, q, k, v) || !need_attr(t, A_scale, D_FLOAT)) return false;
     Shape scores = scores_shape(q, k), s = q->type.shape;

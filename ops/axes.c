@@ -138,6 +138,13 @@ bool need_int(Typing *t, AttrName name, int64_t *v) {
     return d != NULL;
 }
 
+bool need_real(Typing *t, AttrName name, double *v) {
+    const Datum *d = typing_attr(t, name);
+    if (!d || !is_number(d)) return need_attr(t, name, D_FLOAT) != NULL;
+    *v = number_of(d);
+    return true;
+}
+
 bool need_ints(Typing *t, AttrName name, Ints *out) {
     const Datum *d = typing_attr(t, name);
     *out = (Ints){.n = 0};

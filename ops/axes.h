@@ -33,6 +33,7 @@ bool need_operands(Typing *, uint32_t least, uint32_t most);      /* the first `
 const Datum *need_attr(Typing *, AttrName, DatumKind);
 bool need_int(Typing *, AttrName, int64_t *);
 bool need_ints(Typing *, AttrName, Ints *);               /* absent: none */
+bool need_real(Typing *, AttrName, double *);             /* a float or an int */
 bool need_axis(Typing *, AttrName, unsigned rank, unsigned *axis);
 bool need_axes(Typing *, AttrName, unsigned rank, unsigned *set); /* a bit per axis; an axis named twice is refused */
 bool need_integer_index(Typing *, AttrName, const Value *);

@@ -138,20 +138,13 @@ static bool transposed_places(Typing *t, const Window *w, unsigned i, int64_t ex
     return n >= 1 || too_small(t, x, 2 + i, n);
 }
 
-static bool need_extra(Typing *t, unsigned n, int64_t *extra) {
-    Ints ints;
-    if (!need_ints(t, A_output_padding, &ints)) return false;
-    for (unsigned i = 0; i < n && i < ints.n; i++) extra[i] = ints.v[i];
-    return true;
-}
-
 static bool infer(Typing *t) {
     unsigned n = spatial_axes(t->kind);
     int64_t groups, extra[WINDOW_AXES] = {0};
     Window w;
     Shape s = {.rank = (uint8_t)(n + 2)};
     if (!need_operands(t, 2, 3) || !need_int(t, A_groups, &groups) || !window_of_attrs(t, n, true, &w)) return false;
-    if (is_transposed(t->kind) && !need_extra(t, n, extra)) return false;
+    if (is_transposed(t->kind) && !window_numbers(t, A_output_padding, n, extra)) return false;
     const Value *x = t->in[0];
     if (!check_input(t, x, n) || !window_check(t, &w) || !typing_at_least(t, A_output_padding, extra, n, 0) ||
         !check_weights(t, &w, groups, &s.dim[1]) || !check_groups(t, x, groups, s.dim[1]))

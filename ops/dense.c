@@ -216,7 +216,8 @@ static bool infer_matmul(Typing *t) {
     const Value *a = t->in[0], *b = t->in[1];
     Shape s = {.rank = 0};
     if (!typing_rank(t, a, 1, MAX_RANK, "vectors and matrices") ||
-        !typing_rank(t, b, 1, MAX_RANK, "vectors and matrices") || !typing_number(t, a) || !typing_same_dtype(t, a, b))
+        !typing_rank(t, b, 1, MAX_RANK, "vectors and matrices") || !need_numbers(t, a, "cast it first: |> cast(f32)") ||
+        !typing_same_dtype(t, a, b))
         return false;
     if (last_axis(a) != inner_right(b)) return wrong_inner(t, a, b);
     if (!batch_axes(t, a, b, &s)) return false;

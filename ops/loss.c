@@ -74,13 +74,21 @@ static bool check_reduction(Typing *t, const char *word) {
 }
 
 static bool check_range(Typing *t, AttrName name, double lo, double hi, const char *range) {
-    const Datum *d = typing_attr(t, name);
-    if (!d) return true;
-    double v = is_number(d) ? number_of(d) : -1;
+    double v;
+    if (!need_real(t, name, &v)) return false;
     if (v >= lo && v <= hi) return true;
     diag(t->ctx, DIAG_ARGUMENT_VALUE, typing_span(t, name), "%s of %s must be %s", attr_name(name),
          op_info(t->kind)->name, range);
     return false;
+}
+
+/* What each has beside its reduction; ignore_index goes with class indices. */
+static bool check_numbers(Typing *t) {
+    int64_t ignored;
+    if (of_classes(t->kind) && dtype_is_int(t->in[1]->type.dtype) && !need_int(t, A_ignore_index, &ignored))
+        return false;
+    if (t->kind == OP_CROSS_ENTROPY) return check_range(t, A_label_smoothing, 0, 1, "from 0 to 1");
+    return t->kind != OP_SMOOTH_L1_LOSS || check_range(t, A_beta, 0, HUGE_VAL, "0 or more");
 }
 
 static bool infer(Typing *t) {
@@ -89,9 +97,7 @@ static bool infer(Typing *t) {
     const Datum *reduction = need_attr(t, A_reduction, D_STR);
     if (!reduction) return false;
     bool classes = of_classes(t->kind), ok = classes ? check_classes(t, x, target) : check_elements(t, x, target);
-    if (!ok || !check_reduction(t, reduction->s) || !check_range(t, A_label_smoothing, 0, 1, "from 0 to 1") ||
-        !check_range(t, A_beta, 0, HUGE_VAL, "0 or more"))
-        return false;
+    if (!ok || !check_reduction(t, reduction->s) || !check_numbers(t)) return false;
     Shape s = {.rank = 0};
     if (strcmp(reduction->s, "none") == 0) s = classes ? without_classes(x) : x->type.shape;
     return type_push(t, x->type.dtype, &s);

@@ -20,9 +20,9 @@ static const char *op_text(const Typing *t) {
 }
 
 static bool check_eps(Typing *t) {
-    const Datum *eps = typing_attr(t, A_eps);
-    if (!eps || !is_number(eps)) return need_attr(t, A_eps, D_FLOAT) != NULL;
-    if (number_of(eps) >= 0) return true;
+    double eps;
+    if (!need_real(t, A_eps, &eps)) return false;
+    if (eps >= 0) return true;
     diag(t->ctx, DIAG_ARGUMENT_VALUE, typing_span(t, A_eps), "eps of %s must not be negative", op_text(t));
     return false;
 }
@@ -189,16 +189,20 @@ static bool check_instance(Typing *t, const Value *x) {
 
 static bool check_lrn(Typing *t, const Value *x) {
     int64_t size;
-    return need_int(t, A_size, &size) && typing_rank(t, x, 3, MAX_RANK, "[N, C, spatial...]") && typing_float(t, x) &&
+    double number;
+    return need_real(t, A_alpha, &number) && need_real(t, A_beta, &number) && need_real(t, A_k, &number) &&
+           need_int(t, A_size, &size) && typing_rank(t, x, 3, MAX_RANK, "[N, C, spatial...]") && typing_float(t, x) &&
            typing_at_least(t, A_size, &size, 1, 1);
 }
 
 static bool check(Typing *t, const Value *x) {
     const Shape *s = &x->type.shape;
     int64_t n;
+    double number;
     unsigned axis;
     switch (t->kind) {
-    case OP_BATCH_NORM: return check_channels(t, x) && check_stored(t, 1, 4, 1, &s->dim[1]);
+    case OP_BATCH_NORM:
+        return need_real(t, A_momentum, &number) && check_channels(t, x) && check_stored(t, 1, 4, 1, &s->dim[1]);
     case OP_GROUP_NORM:
         return need_int(t, A_num_groups, &n) && check_channels(t, x) && check_groups(t, x, n) &&
                check_stored(t, 1, 2, 1, &s->dim[1]);
@@ -207,7 +211,7 @@ static bool check(Typing *t, const Value *x) {
         return need_int(t, A_dims, &n) && check_dims(t, x, n) &&
                check_stored(t, 1, 2, (unsigned)n, s->dim + s->rank - n);
     case OP_LOCAL_RESPONSE_NORM: return check_lrn(t, x);
-    case OP_NORMALIZE: return typing_float(t, x) && need_axis(t, A_dim, s->rank, &axis);
+    case OP_NORMALIZE: return need_real(t, A_p, &number) && typing_float(t, x) && need_axis(t, A_dim, s->rank, &axis);
     default: ice("operator %d is no normalisation", (int)t->kind);
     }
 }

@@ -146,7 +146,6 @@ bool typing_at_least(Typing *, AttrName, const int64_t *v, uint32_t n, int64_t l
 bool typing_broadcast(Typing *, const Value *a, const Value *b, Shape *out);     /* NumPy's rule; names both sides */
 bool typing_same_dtype(Typing *, const Value *a, const Value *b);                /* names cast */
 bool typing_float(Typing *, const Value *);               /* the operator is defined on floats only */
-bool typing_number(Typing *, const Value *);              /* on every dtype but bool */
 bool typing_rank(Typing *, const Value *, unsigned lo, unsigned hi, const char *form);   /* form: "[N, C, H, W]" */
 
 /* storage.c - how results relate to operands, byte by byte: what alias, liveness and bounds build on. */

@@ -38,7 +38,8 @@ static Pool pool_of(OpKind kind) {
 
 static bool check_input(Typing *t, const Value *x, Pool p) {
     return typing_rank(t, x, p.n + 1, p.n + 2, window_form(p.n)) &&
-           (p.max ? typing_number(t, x) : typing_float(t, x)) && window_not_empty(t, x, p.n);
+           (p.max ? need_numbers(t, x, "cast it first: |> cast(u8)") : typing_float(t, x)) &&
+           window_not_empty(t, x, p.n);
 }
 
 /* ------------------------------------------------------------------------------------------------------------------ */
@@ -137,7 +138,8 @@ static bool check_padding(Typing *t, const Window *w) {
 
 static bool infer_sliding(Typing *t, Pool p, Shape *s) {
     Window w;
-    if (!window_of_attrs(t, p.n, p.max, &w) || !need_attr(t, A_ceil_mode, D_BOOL) || !window_check(t, &w) ||
+    if (!window_of_attrs(t, p.n, p.max, &w) || !need_attr(t, A_ceil_mode, D_BOOL) ||
+        (!p.max && !need_attr(t, A_count_include_pad, D_BOOL)) || !window_check(t, &w) ||
         !check_padding(t, &w))
         return false;
     for (unsigned i = 0; i < p.n; i++)

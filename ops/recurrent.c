@@ -179,12 +179,16 @@ static bool check_nonlinearity(Typing *t) {
     return false;
 }
 
+static bool need_flags(Typing *t) {
+    return need_attr(t, A_bias, D_BOOL) && need_attr(t, A_batch_first, D_BOOL) && need_attr(t, A_bidirectional, D_BOOL);
+}
+
 static bool infer(Typing *t) {
     int64_t hidden, layers;
     Recurrence r = {.bias = flag_of(t, A_bias),
                     .batch_first = flag_of(t, A_batch_first),
                     .directions = flag_of(t, A_bidirectional) ? 2 : 1};
-    if (!need_int(t, A_hidden_size, &hidden) || !need_int(t, A_num_layers, &layers) ||
+    if (!need_flags(t) || !need_int(t, A_hidden_size, &hidden) || !need_int(t, A_num_layers, &layers) ||
         !read_sizes(t, hidden, layers, &r) || (t->kind == OP_RNN && !check_nonlinearity(t)) || t->nin == 0 ||
         !t->in[0] || !read_input(t, t->in[0], &r) || !check_operands(t, &r))
         return false;

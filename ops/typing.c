@@ -88,20 +88,13 @@ bool typing_same_dtype(Typing *t, const Value *a, const Value *b) {
     return false;
 }
 
-static bool not_defined(Typing *t, const Value *v, const char *on) {
-    Diag *d = diag(t->ctx, DIAG_DTYPE_MISMATCH, t->span, "%s is defined on %s only, but this is %s", op_text(t), on,
+bool typing_float(Typing *t, const Value *v) {
+    if (dtype_is_float(v->type.dtype)) return true;
+    Diag *d = diag(t->ctx, DIAG_DTYPE_MISMATCH, t->span, "%s is defined on floats only, but this is %s", op_text(t),
                    x_text(t, v));
     note_value(t->ctx, d, v);
     diag_help(t->ctx, d, "cast it first: |> cast(f32)");
     return false;
-}
-
-bool typing_float(Typing *t, const Value *v) {
-    return dtype_is_float(v->type.dtype) || not_defined(t, v, "floats");
-}
-
-bool typing_number(Typing *t, const Value *v) {
-    return v->type.dtype != DT_BOOL || not_defined(t, v, "numbers");
 }
 
 static const char *rank_range(const Typing *t, unsigned lo, unsigned hi) {

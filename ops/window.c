@@ -77,8 +77,7 @@ bool window_padding(Call *c, Window *w, bool words) {
     return false;
 }
 
-/* An attribute of exactly n integers. */
-static bool need_n(Typing *t, AttrName name, unsigned n, int64_t *v) {
+bool window_numbers(Typing *t, AttrName name, unsigned n, int64_t *v) {
     Ints ints;
     if (!need_attr(t, name, D_LIST) || !need_ints(t, name, &ints)) return false;
     if (ints.n != n) {
@@ -93,8 +92,8 @@ static bool need_n(Typing *t, AttrName name, unsigned n, int64_t *v) {
 bool window_of_attrs(Typing *t, unsigned n, bool dilated, Window *w) {
     int64_t padding[2 * WINDOW_AXES];
     *w = (Window){.n = n, .dilated = dilated, .dilation = {1, 1, 1}};
-    if (!need_n(t, A_kernel_size, n, w->kernel) || !need_n(t, A_stride, n, w->stride) ||
-        !need_n(t, A_padding, 2 * n, padding) || (dilated && !need_n(t, A_dilation, n, w->dilation)))
+    if (!window_numbers(t, A_kernel_size, n, w->kernel) || !window_numbers(t, A_stride, n, w->stride) ||
+        !window_numbers(t, A_padding, 2 * n, padding) || (dilated && !window_numbers(t, A_dilation, n, w->dilation)))
         return false;
     memcpy(w->begin, padding, n * sizeof *padding);
     memcpy(w->end, padding + n, n * sizeof *padding);

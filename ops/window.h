@@ -22,6 +22,8 @@ bool window_padding(Call *, Window *, bool words);
 bool window_of_attrs(Typing *, unsigned n, bool dilated,
                      Window *); /* false after a diagnostic when the attributes are not so */
 uint32_t window_attrs(Arena *, const Window *, Attr *attrs);      /* writes 3 or 4 attributes, returns how many */
+/* An attribute of exactly n integers. */
+bool window_numbers(Typing *, AttrName, unsigned n, int64_t *v);
 /* kernel, stride, dilation >= 1 and padding >= 0, located at the argument that is not. */
 bool window_check(Typing *, const Window *);
 /* Elements of the axis that one window touches, first to last: dilation * (kernel - 1) + 1. False when it overflows. */
