@@ -34,8 +34,7 @@ static Readers find_readers(Arena *scratch, const Graph *g) {
 }
 
 static Diag *refuse(Ctx *ctx, const Op *op, const char *fact) {
-    Diag *d = diag(ctx, DIAG_INPLACE, op->span, "%s cannot run in place: %s", op_info(op->kind)->name, fact);
-    return d;
+    return diag(ctx, DIAG_INPLACE, op->span, "%s cannot run in place: %s", op_info(op->kind)->name, fact);
 }
 
 static const char *role_fact(const Value *v) {
@@ -74,8 +73,8 @@ static bool is_view_of(const Op *op, const Value *v) {
     return false;
 }
 
-static bool read_later(Ctx *ctx, const Op *op, const Op *reader, bool through_view) {
-    Diag *d = refuse(ctx, op, through_view ? "a view of its operand is read again later" : "its operand is read again later");
+static bool read_later(Ctx *ctx, const Op *op, const Op *reader, const char *fact) {
+    Diag *d = refuse(ctx, op, fact);
     diag_note(ctx, d, reader->span, "%s reads the old value", op_info(reader->kind)->name);
     diag_help(ctx, d, "let the result be a value of its own: the planner reuses the storage as soon as it is free");
     return true;
@@ -88,13 +87,15 @@ static bool forbidden_by_readers(Ctx *ctx, Readers *r, const Op *op, const Value
     r->seen[v->id] = stamp;
     while (n > 0) {
         const Value *u = r->g->values.p[r->pending[--n]];
-        bool same = is_operand && u == v;
+        bool same = u == v;
         if (u != v && protected_value(ctx, r->g, op, u))
             return true;
         for (uint32_t i = r->start[u->id]; i < r->start[u->id + 1]; i++) {
             const Op *reader = r->g->ops.p[r->op[i]];
             if (reader->id > op->id)
-                return read_later(ctx, op, reader, !same);
+                return read_later(ctx, op, reader, !is_operand ? "the value its operand is a view of is read again later"
+                                                   : same      ? "its operand is read again later"
+                                                               : "a view of its operand is read again later");
             for (uint32_t k = 0; is_operand && is_view_of(reader, u) && k < reader->nout; k++) {
                 uint64_t part;
                 if (reader->id < op->id && r->seen[reader->out[k]->id] != stamp && op_part(reader, k, &part)) {
