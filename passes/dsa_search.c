@@ -16,7 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NONE = UINT32_MAX, RULE_KEYS = 3 };
+#define NONE UINT32_MAX                                   /* wider than an enumerator may be */
+enum { RULE_KEYS = 3 };
 #define PLACED INT64_MAX
 
 typedef struct Item {
