@@ -144,10 +144,12 @@ void report_csv(StrBuf *out, Ctx *ctx, const Graph *g, const Plan *p, const Repo
     Report r;
     if (!report_collect(&r, ctx, g, p, opt))
         return;
+    report_begin_lines(&r);
     put_line(out, header);
-    for (size_t i = 0; i < r.rows.n; i++)
+    for (size_t i = 0; i < r.rows.n; i++, report_next_line(&r))
         put_row(out, &r, &r.rows.p[i]);
-    for (size_t i = 0; i < p->buffers.n; i++)
+    for (size_t i = 0; i < p->buffers.n; i++, report_next_line(&r))
         put_buffer(out, &r, &p->buffers.p[i]);
     put_totals(out, &r);
+    report_end_lines(&r);
 }

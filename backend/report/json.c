@@ -259,9 +259,11 @@ void report_json(StrBuf *out, Ctx *ctx, const Graph *g, const Plan *p, const Rep
     put_peak(&j, &r);
     json_key(&j, "layers");
     json_array(&j);
-    for (size_t i = 0; i < r.rows.n; i++)
+    report_begin_lines(&r);
+    for (size_t i = 0; i < r.rows.n; i++, report_next_line(&r))
         if (r.rows.p[i].kind != ROW_INPUT)
             put_layer(&j, &r, &r.rows.p[i]);
+    report_end_lines(&r);
     json_end_array(&j);
     json_key(&j, "buffers");
     json_array(&j);

@@ -37,7 +37,7 @@ typedef struct Alive {                                    /* a buffer of the are
 
 typedef struct Report {
     Ctx *ctx;
-    Arena *arena;                                         /* scratch: a report lives as long as its printing */
+    Arena *arena;                                         /* of the figures, then of the texts of one line at a time */
     const Graph *g;
     const Plan *p;
     const ReportOptions *opt;
@@ -53,6 +53,9 @@ typedef struct Report {
 
 /* rows.c */
 bool report_collect(Report *, Ctx *, const Graph *, const Plan *, const ReportOptions *);   /* false after [too-large] */
+void report_begin_lines(Report *);                        /* texts made from here on live to the next report_next_line() */
+void report_next_line(Report *);
+void report_end_lines(Report *);
 Output *report_outputs(const Report *, const Row *, size_t *n);                  /* of a ROW_OP; none for the others */
 const Place *report_place(const Report *, const Value *); /* where a value lies: its own place, or that of its stand-in */
 const Buffer *report_buffer(const Report *, const Value *);                      /* NULL: it has no storage */

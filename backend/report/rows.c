@@ -254,3 +254,13 @@ bool report_collect(Report *r, Ctx *ctx, const Graph *g, const Plan *p, const Re
     collect_alive(r);
     return collect_rows(r) && sum_rows(r);
 }
+
+/* A million rows have many texts: each line's are forgotten when it is printed. */
+void report_begin_lines(Report *r) { r->arena = arena_new(); }
+
+void report_next_line(Report *r) { arena_reset(r->arena); }
+
+void report_end_lines(Report *r) {
+    arena_free(r->arena);
+    r->arena = r->ctx->scratch;
+}

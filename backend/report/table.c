@@ -18,7 +18,7 @@ typedef enum Column { T_STEP, T_NAME, T_OP, T_OUTPUT, T_PARAMS, T_MACS, T_BYTES,
 enum { MAX_BAR = 24, MIN_BAR = 8, MIN_NAME = 10, MAX_SHARER = 8 };
 
 typedef struct Table {
-    const Report *r;
+    Report *r;
     size_t width[NCOLUMNS];
     uint32_t bar;                                         /* characters of a life; 0 = no bars */
     unsigned gap;                                         /* blanks between columns */
@@ -219,12 +219,12 @@ static void take(size_t *width, size_t least, size_t *excess) {
 }
 
 static void measure_rows(Table *t) {
-    const Report *r = t->r;
+    Report *r = t->r;
     Cells head = head_cells(t), total = total_cells(t);
     memset(t->width, 0, sizeof t->width);
     widen(t, &head);
     widen(t, &total);
-    for (size_t i = 0; i < r->rows.n; i++)
+    for (size_t i = 0; i < r->rows.n; i++, report_next_line(r))
         if (is_shown(t, i)) {
             Cells c = row_cells(t, &r->rows.p[i]);
             widen(t, &c);
@@ -329,10 +329,11 @@ void report_table(StrBuf *out, Ctx *ctx, const Graph *g, const Plan *p, const Re
     report_headline(out, &r);
     sb_putc(out, '\n');
     choose_rows(&t);
+    report_begin_lines(&r);
     measure(&t);
     Cells c = head_cells(&t);
     put_cells(out, &t, &c, INK_NONE);
-    for (size_t i = 0; i < r.rows.n; i++) {
+    for (size_t i = 0; i < r.rows.n; i++, report_next_line(&r)) {
         const Row *row = &r.rows.p[i];
         const Buffer *b = row->written != NULL ? report_buffer(&r, row->written) : NULL;
         if (!is_shown(&t, i))
@@ -348,4 +349,5 @@ void report_table(StrBuf *out, Ctx *ctx, const Graph *g, const Plan *p, const Re
     put_cells(out, &t, &c, INK_NONE);
     put_legend(out, &r, &t);
     put_footer(out, &r);
+    report_end_lines(&r);
 }
