@@ -109,7 +109,8 @@ static void find_contents(Replay *r) {
             const Value *y = op->out[k];
             uint64_t offset;
             Content *c = &r->content[y->id];
-            if (op_has(op, RESHAPES | PARTS | MOVES) && op_part(op, k, &offset))
+            bool part = op_has(op, RESHAPES | PARTS | MOVES) || op->kind == OP_EXPAND;
+            if (part && op_part(op, k, &offset))
                 *c = part_content(r, content_of(r, op->in[0]), offset, y->nbytes);
             else if (!(op_has(op, JOINS) && joined_content(r, op, c)))
                 *c = op->kind == OP_COPY ? content_of(r, op->in[0]) : leaf_content(r, y);
