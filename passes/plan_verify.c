@@ -35,7 +35,7 @@ typedef struct Replay {
     Accesses reads, writes;                               /* of the step at hand */
 } Replay;
 
-enum { SCRATCH_LEAF = UINT32_MAX - 1 };
+#define SCRATCH_LEAF (UINT32_MAX - 1)                     /* wider than an enumerator may be */
 
 bool refuse(Verifier *v, const char *fmt, ...) {
     va_list args, again;
