@@ -179,7 +179,7 @@ static Val results_of(Elab *e, const Scope *s) {
     }
     if (s->results.n == 1)
         return s->results.p[0];
-    return v_list(e, s->results.p, (uint32_t)s->results.n);
+    return v_list(s->results.p, (uint32_t)s->results.n);
 }
 
 static Val elaborate_call(Elab *e, const Global *g, const ArgVal *const *slot, Span site) {

@@ -452,13 +452,21 @@ static Val own_result(Elab *e, Val v, Span at) {
     return op_direct(e, OP_COPY, at, &v, &at, INPLACE_AUTO);
 }
 
-/* The declared name; a net that declares no results calls those that are plain names by these. */
+static bool is_result_name(const Graph *g, const char *name) {
+    for (size_t i = 0; i < g->results.n; i++)
+        if (g->results.p[i].name == name)
+            return true;
+    return false;
+}
+
+/* Its declared name, else that of the variable returned, else output, output1, ... */
 static const char *result_name(Elab *e, const Scope *s, size_t i) {
     const Decl *d = s->decl;
     if (i < d->results.n && d->results.p[i].name.name != NULL)
         return d->results.p[i].name.name;
-    if (d->results.n == 0 && s->result_exprs->n == s->results.n && s->result_exprs->p[i]->kind == EX_NAME)
-        return s->result_exprs->p[i]->name;
+    const Expr *x = s->result_exprs->n == s->results.n ? s->result_exprs->p[i] : NULL;
+    if (d->results.n == 0 && x != NULL && x->kind == EX_NAME && !is_result_name(e->g, x->name))
+        return x->name;
     return s->results.n == 1 ? "output" : arena_printf(e->arena, "output%u", (unsigned)i + 1);
 }
 

@@ -32,7 +32,9 @@ typedef enum ValKind {
 struct Val {
     ValKind kind;
     bool lead;                                            /* V_LIST: may stand for its first item: y = lstm(x, 4) */
+    uint8_t depth;                                        /* V_LIST: levels of lists, its own one too; at most MAX_LIST_DEPTH */
     uint32_t n;                                           /* V_LIST */
+    uint32_t weight;                                      /* V_LIST: items in all, those of inner lists each time they occur */
     union {
         bool b;
         int64_t i;
@@ -47,7 +49,8 @@ struct Val {
 };
 Val v_poison(void), v_none(void), v_bool(bool), v_int(int64_t), v_float(double), v_str(const char *interned), v_dtype(DType),
     v_tensor(Value *);
-Val v_list(Elab *, const Val *, uint32_t n);
+Val v_list(Val *items, uint32_t n);                       /* keeps items, which are the arena's */
+bool list_fits(Elab *, Val *list, Span at);               /* false after a diagnostic: too deep or too long to walk; *list is poison then */
 Val v_first(Val);                                         /* a list with lead becomes its first item */
 bool val_is_number(Val);                                  /* int or float */
 bool val_has_tensor(Val);                                 /* a tensor, or a list with one in it */
@@ -174,7 +177,7 @@ struct Elab {
     uint32_t checkpoint, ncheckpoints;
     bool stopped;                                         /* a limit was met: say no more */
 };
-enum { MAX_DEPTH = 2000, MAX_BLOCK_DEPTH = 200, MAX_TEXT = 1 << 16 };
+enum { MAX_DEPTH = 2000, MAX_BLOCK_DEPTH = 200, MAX_TEXT = 1 << 16, MAX_LIST_DEPTH = 64 };
 
 Global *module_find(ModuleEnv *, const char *name);
 Val global_value(Elab *, Global *);                       /* evaluates a dim or const on first use */

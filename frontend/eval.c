@@ -71,10 +71,10 @@ static Val tensor_member(Elab *e, const Expr *x, const Value *t) {
         return v_dtype(t->type.dtype);
     if (x->name != name_of(e->ctx, "shape"))
         return unknown_member(e, x, "a tensor", members, COUNT_OF(members));
-    Val dims[MAX_RANK];
+    Val *dims = NEW_ARRAY(e->arena, Val, MAX_RANK);
     for (unsigned i = 0; i < shape->rank; i++)
         dims[i] = v_int((int64_t)shape->dim[i]);
-    return v_list(e, dims, shape->rank);
+    return v_list(dims, shape->rank);
 }
 
 static Val module_member(Elab *e, const Expr *x, ModuleEnv *m) {
@@ -218,10 +218,13 @@ static Val eval_cond(Elab *e, const Expr *x) {
 }
 
 static Val eval_list(Elab *e, const Expr *x) {
-    Val v = {.kind = V_LIST, .n = (uint32_t)x->items.n};
-    v.items = NEW_ARRAY(e->arena, Val, x->items.n > 0 ? x->items.n : 1);
+    Val *items = NEW_ARRAY(e->arena, Val, x->items.n > 0 ? x->items.n : 1);
     for (size_t i = 0; i < x->items.n; i++)
-        v.items[i] = eval_first(e, x->items.p[i]);
+        items[i] = eval_first(e, x->items.p[i]);
+    Val v = v_list(items, (uint32_t)x->items.n);
+    if (val_has_poison(v))
+        return v_poison();
+    list_fits(e, &v, x->span);
     return v;
 }
 

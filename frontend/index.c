@@ -61,14 +61,14 @@ static Val list_part(Elab *e, Val list, const IndexNode *n) {
     if (!range_of(e, n, &lo, &hi, &step))
         return v_poison();
     int64_t from = clamp_bound(lo, 0, list.n), to = clamp_bound(hi, list.n, list.n);
-    Val r = {.kind = V_LIST};
-    r.items = NEW_ARRAY(e->arena, Val, list.n > 0 ? list.n : 1);
+    Val *items = NEW_ARRAY(e->arena, Val, list.n > 0 ? list.n : 1);
+    uint32_t n_items = 0;
     for (int64_t i = from; i < to;) {
-        r.items[r.n++] = list.items[i];
+        items[n_items++] = list.items[i];
         if (!add_i64(i, step.i, &i))
             break;
     }
-    return r;
+    return v_list(items, n_items);
 }
 
 static Val index_list(Elab *e, const Expr *x, Val list) {

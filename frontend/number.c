@@ -113,14 +113,15 @@ static Val wrong_operands(Elab *e, AstOp op, Span at, Val a, Val b) {
 }
 
 static Val concatenate(Elab *e, Span at, Val a, Val b) {
-    if ((uint64_t)a.n + b.n > e->ctx->max_ops) {
-        diag(e->ctx, DIAG_UNROLL_LIMIT, at, "a list of more than %llu items", (unsigned long long)e->ctx->max_ops);
-        return v_poison();
-    }
-    Val r = {.kind = V_LIST, .n = a.n + b.n};
-    r.items = NEW_ARRAY(e->arena, Val, r.n > 0 ? r.n : 1);
-    for (uint32_t i = 0; i < r.n; i++)
-        r.items[i] = i < a.n ? a.items[i] : b.items[i - a.n];
+    uint64_t n = (uint64_t)a.n + b.n;
+    Val r = {.kind = V_LIST, .weight = n < UINT32_MAX ? (uint32_t)n : UINT32_MAX};
+    if (!list_fits(e, &r, at))
+        return r;
+    Val *items = NEW_ARRAY(e->arena, Val, n > 0 ? n : 1);
+    for (uint64_t i = 0; i < n; i++)
+        items[i] = i < a.n ? a.items[i] : b.items[i - a.n];
+    r = v_list(items, (uint32_t)n);
+    list_fits(e, &r, at);
     return r;
 }
 
@@ -209,11 +210,10 @@ static Val range_list(Elab *e, const Callee *c, ArgVals args) {
              (unsigned long long)e->ctx->max_ops);
         return v_poison();
     }
-    Val r = {.kind = V_LIST, .n = (uint32_t)n};
-    r.items = NEW_ARRAY(e->arena, Val, n > 0 ? n : 1);
+    Val *items = NEW_ARRAY(e->arena, Val, n > 0 ? n : 1);
     for (uint64_t i = 0; i < n; i++)
-        r.items[i] = v_int((int64_t)((uint64_t)v[0] + i * (uint64_t)v[2]));      /* each lies between the ends: no wrap */
-    return r;
+        items[i] = v_int((int64_t)((uint64_t)v[0] + i * (uint64_t)v[2]));      /* each lies between the ends: no wrap */
+    return v_list(items, (uint32_t)n);
 }
 
 static Val extreme(Elab *e, const Callee *c, ArgVals args, bool largest) {

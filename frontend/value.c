@@ -1,5 +1,6 @@
 /* value.c - compile-time values of the language: integers of 64 bits, floats, truth values, strings, lists (tuples are
- * lists), element types, and handles of tensors, layers and modules. A Val is 16 bytes and is passed by value. */
+ * lists), element types, and handles of tensors, layers and modules. A Val is 24 bytes and is passed by value. Lists may share
+ * inner lists, so their depth and the items a walk meets are counted when they are made, and bounded. */
 #include "frontend/elab.h"
 
 #include <string.h>
@@ -13,11 +14,29 @@ Val v_str(const char *s) { return (Val){.kind = V_STR, .s = s}; }
 Val v_dtype(DType d) { return (Val){.kind = V_DTYPE, .dtype = d}; }
 Val v_tensor(Value *t) { return (Val){.kind = V_TENSOR, .tensor = t}; }
 
-Val v_list(Elab *e, const Val *items, uint32_t n) {
-    Val v = {.kind = V_LIST, .n = n, .items = NULL};
-    if (n > 0)
-        v.items = arena_copy(e->arena, items, n * sizeof *items);
+Val v_list(Val *items, uint32_t n) {
+    Val v = {.kind = V_LIST, .depth = 1, .n = n, .items = items};
+    uint64_t weight = n;
+    for (uint32_t i = 0; i < n; i++) {
+        if (items[i].kind != V_LIST)
+            continue;
+        weight += items[i].weight;
+        if (items[i].depth >= v.depth)
+            v.depth = items[i].depth < UINT8_MAX ? (uint8_t)(items[i].depth + 1) : UINT8_MAX;
+    }
+    v.weight = weight < UINT32_MAX ? (uint32_t)weight : UINT32_MAX;
     return v;
+}
+
+bool list_fits(Elab *e, Val *list, Span at) {
+    if (list->depth > MAX_LIST_DEPTH)
+        diag(e->ctx, DIAG_NESTING, at, "lists nested more than %d deep", (int)MAX_LIST_DEPTH);
+    else if (list->weight > e->ctx->max_ops)
+        diag(e->ctx, DIAG_UNROLL_LIMIT, at, "a list of more than %llu items", (unsigned long long)e->ctx->max_ops);
+    else
+        return true;
+    *list = v_poison();
+    return false;
 }
 
 Val v_first(Val v) {
@@ -37,7 +56,7 @@ bool val_has_tensor(Val v) {
     return false;
 }
 
-/* Poison inside lists of lists is found where the inner list is used. */
+/* A list that is written with a poisoned item is poison itself; results of operators and blocks may hold one. */
 bool val_has_poison(Val v) {
     if (v.kind != V_LIST)
         return v.kind == V_POISON;
@@ -111,10 +130,11 @@ Val val_from_datum(Elab *e, const Datum *d) {
     case D_DTYPE: return v_dtype(d->dtype);
     case D_TENSOR: return v_tensor(d->tensor);
     case D_LIST: {
-        Val v = {.kind = V_LIST, .lead = d->list.lead, .n = d->list.n};
-        v.items = NEW_ARRAY(e->arena, Val, v.n > 0 ? v.n : 1);
-        for (uint32_t i = 0; i < v.n; i++)
-            v.items[i] = val_from_datum(e, &d->list.p[i]);
+        Val *items = NEW_ARRAY(e->arena, Val, d->list.n > 0 ? d->list.n : 1);
+        for (uint32_t i = 0; i < d->list.n; i++)
+            items[i] = val_from_datum(e, &d->list.p[i]);
+        Val v = v_list(items, d->list.n);
+        v.lead = d->list.lead;
         return v;
     }
     }
