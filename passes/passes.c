@@ -157,37 +157,55 @@ static const bool *stiff_slices(Ctx *ctx, const Graph *g, const Plan *p, const b
     return flags;
 }
 
-/* Makes one more plan aside and throws it away; if it is better it is the winner so far. Says which slices were stiff in it. */
+static void keep_better(const Plan *p, Try t, Plan *best, Try *winner) {
+    if (!better(p, best))
+        return;
+    *winner = t;
+    *best = (Plan){.level = p->level, .without = p->without, .arena_bytes = p->arena_bytes, .weights_bytes = p->weights_bytes};
+}
+
+/* Makes one more plan aside and throws it away; if it is better it is the winner so far. Says which slices were stiff in it.
+ * A plan with slices is placed even when it cannot win, since the tries that follow from it might. */
 static const bool *attempt(Ctx *ctx, const Graph *g, const PlanOptions *o, Try t, Plan *best, Try *winner) {
     Arena *aside = arena_new();
     const bool *stiff = NULL;
     Plan *p = prepare(ctx, g, o, aside, t, NULL);
-    if (!hopeless(p, best)) {
+    if (!hopeless(p, best) || has_slices(g, p)) {
         place(ctx, g, p);
         stiff = stiff_slices(ctx, g, p, t.no_slice, p->live_peak_bytes);
-        if (better(p, best)) {
-            *winner = t;
-            *best = (Plan){.level = p->level, .without = p->without, .arena_bytes = p->arena_bytes,
-                           .weights_bytes = p->weights_bytes, .live_peak_bytes = p->live_peak_bytes};
-        }
+        keep_better(p, t, best, winner);
     }
     arena_free(aside);
     return stiff;
 }
 
-/* Other ways to plan the level asked for, as far as its first plan p gives cause. */
+/* Other ways to plan a level, as far as its first plan p gives cause; which ones does not depend on the level asked for, so
+ * that a higher level has looked at all that a lower one has. */
 static void other_tries(Ctx *ctx, const Graph *g, const PlanOptions *o, const Plan *p, Plan *best, Try *winner) {
     enum { ROUNDS = 3 };
     Try t = {p->level, 0, NULL};
     if (p->level == LEVEL_FULL && has_fate(g, p, FATE_CONSTANT))
         attempt(ctx, g, o, (Try){p->level, WITHOUT_CONSTANTS, NULL}, best, winner);
+    if (p->arena_bytes == p->live_peak_bytes || !has_slices(g, p))
+        return;
     t.no_slice = stiff_slices(ctx, g, p, NULL, p->live_peak_bytes);
     for (int i = 0; i < ROUNDS && t.no_slice != NULL; i++)
         t.no_slice = attempt(ctx, g, o, t, best, winner);
-    if (best->arena_bytes > best->live_peak_bytes && (t.no_slice = stiff_slices(ctx, g, p, NULL, 0)) != NULL)
-        attempt(ctx, g, o, t, best, winner);
-    if (best->arena_bytes > best->live_peak_bytes && has_slices(g, p))
-        attempt(ctx, g, o, (Try){p->level, WITHOUT_SLICES, NULL}, best, winner);
+    t.no_slice = stiff_slices(ctx, g, p, NULL, 0);
+    attempt(ctx, g, o, t, best, winner);
+    attempt(ctx, g, o, (Try){p->level, WITHOUT_SLICES, NULL}, best, winner);
+}
+
+static void lower_level(Ctx *ctx, const Graph *g, const PlanOptions *o, Level level, Plan *best, Try *winner) {
+    Arena *aside = arena_new();
+    Try t = {level, 0, NULL};
+    Plan *p = prepare(ctx, g, o, aside, t, NULL);
+    if (!hopeless(p, best) || has_slices(g, p)) {
+        place(ctx, g, p);
+        keep_better(p, t, best, winner);
+        other_tries(ctx, g, o, p, best, winner);
+    }
+    arena_free(aside);
 }
 
 static bool same_try(Try a, Try b) {
@@ -206,7 +224,7 @@ static Plan *best_plan(Ctx *ctx, const Graph *g, const PlanOptions *o) {
     static const Level lower[] = {LEVEL_ALIAS, LEVEL_INPLACE, LEVEL_REUSE, LEVEL_NAIVE};
     for (size_t i = 0; i < COUNT_OF(lower) && !g->mem_noreuse; i++)
         if (lower[i] < asked.level)
-            attempt(ctx, g, o, (Try){lower[i], 0, NULL}, &best, &winner);
+            lower_level(ctx, g, o, lower[i], &best, &winner);
     if (same_try(winner, asked))
         return p;
     p = prepare(ctx, g, o, ctx->unit, winner, NULL);
