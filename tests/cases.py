@@ -3,6 +3,9 @@
 
 usage: cases.py NETC [ID...]
 
+Left out are parts about forms that only ONNX has (several new axes in one Unsqueeze, Flatten to rank 2, a reduction over an
+empty list of axes), about training and about values. B22d is none here either: a name may be bound again.
+
 The answers stand in the program as comments that begin with "#:", one each:
   params N, buffers N, macs N, weights_bytes N     the report's totals
   shape NAME 2x3x4          shape of a value of the source, an input or a result ("scalar" for rank 0)
