@@ -11,8 +11,9 @@
  * copy, for a copy may be overwritten though its source may not. That a plan copies, keeps a result out of place or loses
  * bytes to the shape of holes otherwise only adds. Leaves that reach a result in the caller's memory
  * through views and joins count nothing, since they may lie there from the start, and what a slice there may be written over
- * counts nothing either; neither do inputs outside, weights and numbers. Alignment: a leaf that no concatenation takes in, and that can only lie over or under other such leaves, fills a buffer
- * whose end is rounded up, and counts so; all others count their bare bytes.
+ * counts nothing either; neither do inputs outside, weights and numbers. Alignment: a leaf that no concatenation takes in,
+ * and that can only lie over or under other such leaves, fills a buffer whose end is rounded up, and counts so; all others
+ * count their bare bytes.
  *
  * Cost O(n log n); a value gathered from more than MAX_SEGMENTS ranges is not followed, which only lowers the bound. */
 #include "passes/steps.h"

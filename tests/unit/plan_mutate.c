@@ -215,7 +215,8 @@ static const char *random_program(Arena *arena, uint64_t *seed) {
         static const char *const forms[] = {
             "relu(v%u)", "add(v%u, v%u)", "conv2d(v%u, 4, 1)", "softmax(v%u, dim=-1)", "cat([v%u, v%u], dim=1)[:, 2:6]",
             "conv2d(v%u, 4, 1) + v%u", "v%u |> conv2d(4, 1, bias=false) |> batch_norm |> relu", "dropout(v%u)",
-            "v%u |> flatten |> view(1, 4, 2, 4)", "cat(chunk(v%u, 2, dim=1), dim=1)", "v%u * 0.5 + v%u", "tanh(cat([v%u, v%u], dim=1)) |> conv2d(4, 1)",
+            "v%u |> flatten |> view(1, 4, 2, 4)", "cat(chunk(v%u, 2, dim=1), dim=1)", "v%u * 0.5 + v%u",
+            "tanh(cat([v%u, v%u], dim=1)) |> conv2d(4, 1)",
             "v%u @ transpose(v%u, 2, 3) |> linear(4)", "v%u |> transpose(2, 3) |> reshape(1, 4, 2, 4)", "layer_norm(v%u)",
             "mul(sigmoid(v%u), v%u)", "flip(v%u, dims=3)", "scaled_dot_product_attention(v%u, v%u, x)",
         };
