@@ -3,7 +3,8 @@
  *
  * Which objects conflict is found by one sweep over time and kept as lists: i may not lie at a distance in an open interval
  * (lo, hi) from j, one interval for each pair of pieces that are needed in a common step. An object made of pieces is rigid,
- * so others may lie between its pieces or in the gaps of their lives. Rules:
+ * so others may lie between its pieces or in the gaps of their lives. Pinned objects lie before any rule begins; DsaProblem.apart
+ * takes the place of what the pieces of a pair say. Rules:
  *   canonical dive (MiniMalloc's canonical form as a heuristic): always the object whose lowest free offset is smallest, ties
  *     by a preorder of lifetime W, area A, load T, size Z; bottom-up in address. With noise in the preorder while work is left.
  *   greedy: by size, life, area, or first step; each at the lowest place (first fit) or in the tightest gap (best fit).
@@ -28,6 +29,7 @@ typedef struct Dsa {
     Arena *arena;
     uint32_t *start;                                      /* conflicts of i: list[start[i]] .. list[start[i + 1] - 1] */
     Conflict *list;
+    DsaApart *apart;                                      /* pairs with an interval of their own, a < b, sorted */
     uint64_t *offset, *best;
     bool *placed;
     Range *ranges;                                        /* room for the forbidden ranges of one object */
@@ -124,9 +126,36 @@ static void count_pair(Dsa *d, const Event *a, const Event *b) {
     d->start[b->object + 1]++;
 }
 
+static int by_pair(const void *a, const void *b) {
+    const DsaApart *x = a, *y = b;
+    if (x->a != y->a) return x->a < y->a ? -1 : 1;
+    return x->b != y->b ? (x->b < y->b ? -1 : 1) : 0;
+}
+
+static void sort_apart(Dsa *d) {
+    d->apart = NEW_ARRAY(d->arena, DsaApart, d->pb->napart);
+    for (uint32_t i = 0; i < d->pb->napart; i++) {
+        DsaApart x = d->pb->apart[i];
+        d->apart[i] = x.a < x.b ? x : (DsaApart){x.b, x.a, -x.hi, -x.lo};
+    }
+    if (d->pb->napart > 0)
+        qsort(d->apart, d->pb->napart, sizeof *d->apart, by_pair);
+}
+
+/* The interval that was asked for between i and j, if there is one. */
+static bool asked_apart(const Dsa *d, uint32_t i, uint32_t j, Conflict *c) {
+    DsaApart key = {.a = i < j ? i : j, .b = i < j ? j : i};
+    const DsaApart *x = d->pb->napart ? bsearch(&key, d->apart, d->pb->napart, sizeof key, by_pair) : NULL;
+    if (x)
+        *c = i < j ? (Conflict){j, x->lo, x->hi} : (Conflict){j, -x->hi, -x->lo};
+    return x != NULL;
+}
+
 static void list_conflict(Dsa *d, const Event *a, const Event *b) {
     const DsaPiece *p = &d->pb->objects[a->object].pieces[a->piece], *q = &d->pb->objects[b->object].pieces[b->piece];
     Conflict *c = &d->list[d->start[a->object]++];
+    if (asked_apart(d, a->object, b->object, c))
+        return;
     c->other = b->object;
     c->lo = (int64_t)q->lo - (int64_t)p->hi;
     c->hi = (int64_t)q->hi - (int64_t)p->lo;
@@ -147,6 +176,7 @@ static bool find_conflicts(Dsa *d) {
         d->start[i + 1] += d->start[i];
     }
     d->list = NEW_ARRAY(d->arena, Conflict, d->start[n]);
+    sort_apart(d);
     pairs(d->pb, d->arena, list_pair, d);
     for (uint32_t i = n; i > 0; i--)                      /* filling moved each start to its end */
         d->start[i] = d->start[i - 1];
@@ -219,6 +249,16 @@ static void settle(Dsa *d, uint32_t i, uint64_t offset, uint64_t *height) {
     *height = top > *height ? top : *height;
 }
 
+/* Only what is pinned lies. Returns the height. */
+static uint64_t start_over(Dsa *d) {
+    uint64_t height = 0;
+    memset(d->placed, 0, d->pb->n * sizeof *d->placed);
+    for (uint32_t i = 0; i < d->pb->n; i++)
+        if (d->pb->objects[i].pinned)
+            settle(d, i, d->pb->objects[i].offset, &height);
+    return height;
+}
+
 static void keep_best(Dsa *d, uint64_t height, const char *rule) {
     if (d->noted && height >= d->height)
         return;
@@ -261,12 +301,13 @@ static void sort_by(Dsa *d, const double *k0, const double *k1, const double *k2
 }
 
 static void greedy(Dsa *d, bool tight, const char *rule) {
-    uint64_t height = 0;
     if (done(d))
         return;
-    memset(d->placed, 0, d->pb->n * sizeof *d->placed);
+    uint64_t height = start_over(d);
     for (uint32_t k = 0; k < d->pb->n; k++) {
         uint32_t i = d->order[k];
+        if (d->placed[i])
+            continue;
         settle(d, i, tight ? best_fit(d, i) : first_fit(d, i, 0), &height);
         if (d->noted && (height >= d->height || d->work > MAX_WORK))
             return;
@@ -294,14 +335,14 @@ static void sift_down(Item *h, uint32_t n, uint32_t i) {
 
 /* Offsets only rise while an object waits, so that a stale top is found out by asking again where it fits. */
 static void dive(Dsa *d, const char *rule) {
-    uint32_t n = d->pb->n;
-    uint64_t height = 0;
+    uint32_t n = 0;
     if (done(d))
         return;
+    uint64_t height = start_over(d);
     Item *heap = (Item *)(void *)d->keys;                 /* the keys are spent: order has what they said */
-    memset(d->placed, 0, n * sizeof *d->placed);
-    for (uint32_t r = 0; r < n; r++)
-        heap[r] = (Item){0, r};                           /* equal offsets, rising rank: a heap already */
+    for (uint32_t r = 0; r < d->pb->n; r++)
+        if (!d->pb->objects[d->order[r]].pinned)
+            heap[n++] = (Item){0, r};                     /* equal offsets, rising rank: a heap already */
     while (n > 0) {
         uint32_t i = d->order[heap[0].rank];
         uint64_t at = first_fit(d, i, heap[0].at);
@@ -440,11 +481,11 @@ static void squeaky_wheel(Dsa *d, const double *start, const char *rule) {
     for (uint32_t i = 0; i < n; i++)
         weight[i] = start[i] + 1;
     for (int r = 0; r < WHEEL_ROUNDS && !done(d); r++) {
-        uint64_t height = 0;
         sort_by(d, weight, d->size, d->life, r == 0 ? 0 : 0.05, &seed);
-        memset(d->placed, 0, n * sizeof *d->placed);
+        uint64_t height = start_over(d);
         for (uint32_t k = 0; k < n; k++)
-            settle(d, d->order[k], first_fit(d, d->order[k], 0), &height);
+            if (!d->pb->objects[d->order[k]].pinned)
+                settle(d, d->order[k], first_fit(d, d->order[k], 0), &height);
         for (uint32_t i = 0; i < n; i++)
             if (d->offset[i] + d->pb->objects[i].nbytes > d->bound)
                 weight[i] *= 1.5;

@@ -10,12 +10,18 @@ typedef struct DsaObject {
     const DsaPiece *pieces;
     uint32_t npieces;
     uint64_t nbytes, align;                               /* size of the object; its offset is a multiple of align */
-    uint64_t offset;                                      /* the answer */
+    bool pinned;                                          /* its offset is given (a multiple of nothing in particular) */
+    uint64_t offset;                                      /* the answer; where it is pinned, given */
 } DsaObject;
+/* Two objects that share a step, and what is asked of them instead of sharing no byte: offset of a - offset of b is not in the
+ * open interval (lo, hi). Narrower than the pieces say: they may overlap in part, as a row-wise operator's input and output. */
+typedef struct DsaApart { uint32_t a, b; int64_t lo, hi; } DsaApart;
 typedef struct DsaProblem {
     DsaObject *objects;
     uint32_t n;
     uint64_t bound;                                       /* stop when the height meets it; 0 = unknown */
+    const DsaApart *apart;                                /* each pair once at most */
+    uint32_t napart;
 } DsaProblem;
 typedef struct DsaResult { uint64_t height; const char *rule; uint64_t work; } DsaResult;
 
@@ -25,7 +31,32 @@ DsaResult dsa_place(Arena *scratch, DsaProblem *);
  * On DSA_FOUND the objects have their offsets; DSA_IMPOSSIBLE is a proof. Every object has one piece that is all of it. */
 typedef enum DsaVerdict { DSA_FOUND, DSA_IMPOSSIBLE, DSA_GAVE_UP } DsaVerdict;
 DsaVerdict dsa_search(Arena *scratch, DsaProblem *, uint64_t capacity, uint64_t effort, uint64_t *nodes);
-uint64_t dsa_load(Arena *scratch, const DsaProblem *);    /* largest sum of bytes needed in one step */
+uint64_t dsa_load(Arena *scratch, const DsaProblem *);    /* largest sum of bytes needed in one step, without what apart lets overlap */
+
+/* dsa_solve.c - the whole solver: portfolio, bounds, exact search. What it can say of its placement, in words of dsa_status_text. */
+typedef enum DsaStatus {
+    DSA_MEETS_BOUND,                                      /* optimal: nothing can be lower than the bound, and this is not higher */
+    DSA_EXHAUSTED,                                        /* optimal: a search through everything lower found nothing */
+    DSA_WITHIN,                                           /* a placement; the optimum lies between bound and height */
+    DSA_INFEASIBLE,                                       /* proven: no placement under the capacity, or none at all (pins) */
+    DSA_NOT_FOUND                                         /* none under the capacity was found, none was excluded */
+} DsaStatus;
+typedef struct DsaLimits {
+    uint64_t capacity;                                    /* bytes; 0: minimise. Else the first placement that fits is enough */
+    uint64_t effort;                                      /* units of counted work; a search node costs about DSA_NODE_WORK of them */
+} DsaLimits;
+typedef struct DsaSolution {
+    DsaStatus status;
+    uint64_t height, load, bound;                         /* height: of the best placement known, also when it is above the capacity */
+    bool placed;                                          /* the objects have offsets that respect everything but the capacity */
+    const char *rule;                                     /* what made the placement */
+    uint64_t nodes, work;
+    uint32_t *conflict;                                   /* DSA_INFEASIBLE: objects that cannot lie together, as few as was found */
+    uint32_t nconflict;
+} DsaSolution;
+enum { DSA_NODE_WORK = 16 };
+#define DSA_EFFORT UINT64_C(20000000)                     /* when the user says nothing */
+DsaSolution dsa_solve(Arena *scratch, DsaProblem *, const DsaLimits *);
 
 /* dsa_gaps.c - one block for the hull of each life, in time order, into the first or the tightest gap. Fills offset by object,
  * returns the height. Scales to a million objects. */

@@ -1,7 +1,8 @@
 /* dsa_gaps.c - the placement rule that scales: objects in the order of their first steps, each as one block for the hull of its
  * life, put into the first or the tightest of the free gaps, else on top (linear scan allocation, as an online allocator
  * would do it). Gaps are kept sorted by address. O(n * gaps), with at most LOOK gaps looked at for each object, so that a
- * million objects take seconds; pieces and their own lives are not used. */
+ * million objects take seconds; pieces and their own lives are not used. Where objects are pinned, the others lie above the
+ * highest of them. */
 #include "passes/dsa.h"
 
 #include <stdlib.h>
@@ -106,18 +107,33 @@ static Moment *moments(Arena *scratch, const DsaProblem *pb, bool ends) {
     return m;
 }
 
+/* Fills in the offsets of what is pinned; where the highest of it ends. */
+static uint64_t top_of_pins(const DsaProblem *pb, uint64_t *offset) {
+    uint64_t top = 0;
+    for (uint32_t i = 0; i < pb->n; i++) {
+        const DsaObject *o = &pb->objects[i];
+        if (!o->pinned)
+            continue;
+        offset[i] = o->offset;
+        top = o->offset + o->nbytes > top ? o->offset + o->nbytes : top;
+    }
+    return top;
+}
+
 uint64_t dsa_in_time(Arena *scratch, const DsaProblem *pb, bool tight, uint64_t *offset) {
-    uint64_t height = 0, top = 0;
+    uint64_t top = top_of_pins(pb, offset), height = top;
     uint32_t out = 0;
     Moment *in = moments(scratch, pb, false), *ends = moments(scratch, pb, true);
     Gaps gaps = {0};
     for (uint32_t k = 0; k < pb->n; k++) {
         const DsaObject *o = &pb->objects[in[k].object];
         uint64_t *at = &offset[in[k].object];
+        if (o->pinned)
+            continue;
         for (; out < pb->n && ends[out].step < in[k].step; out++) {
             const DsaObject *gone = &pb->objects[ends[out].object];
             uint64_t lo = offset[ends[out].object];
-            if (gone->nbytes > 0)
+            if (gone->nbytes > 0 && !gone->pinned)
                 give_back(scratch, &gaps, lo, lo + gone->nbytes);
         }
         *at = o->nbytes > 0 ? take(scratch, &gaps, o->nbytes, o->align, tight, &top) : 0;
