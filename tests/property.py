@@ -51,8 +51,8 @@ def compare_csv(report, text):
     for b in report["buffers"]:
         r = buffers[b["id"]]
         offset = int(r["offset"]) if r["offset"] else None
-        same = int(r["bytes"]) == b["bytes"] and offset == b["offset"] and (int(r["first"]), int(r["last"])) == (b["first"], b["last"])
-        require(same, f"csv and json differ in buffer {b['id']}")
+        got = (int(r["bytes"]), offset, int(r["first"]), int(r["last"]))
+        require(got == (b["bytes"], b["offset"], b["first"], b["last"]), f"csv and json differ in buffer {b['id']}")
 
 
 def compare_table(report, text):
@@ -84,7 +84,8 @@ def check_seed(netc, randnet, seed, folder):
     check_sums(report)
     compare_csv(report, output([netc, source, "--report=csv"] + options))
     compare_table(report, output([netc, source, "--report=table"] + options))
-    arenas = [json.loads(output([netc, source, "--report=json", f"--plan={level}"] + options))["totals"]["arena_bytes"] for level in LEVELS]
+    reports = [output([netc, source, "--report=json", f"--plan={level}"] + options) for level in LEVELS]
+    arenas = [json.loads(r)["totals"]["arena_bytes"] for r in reports]
     require(arenas == sorted(arenas, reverse=True), f"the arenas of {' '.join(LEVELS)} are {arenas}")
     printed = output([netc, source, "--emit=ir"] + options)
     with open(dump, "w", encoding="utf-8") as f:
@@ -99,8 +100,8 @@ def in_process(netc, count):
     """Runs check_random on `count` seeds in a few processes at once; the sums of what passed and failed."""
     program = os.path.join(os.path.dirname(netc), "tests", "gen", "check_random")
     each = count // SHARDS
-    running = [subprocess.Popen([program, f"--first={1 + i * each}", f"--count={each}"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                                text=True) for i in range(SHARDS)]
+    running = [subprocess.Popen([program, f"--first={1 + i * each}", f"--count={each}"], stdout=subprocess.PIPE,
+                                stderr=subprocess.STDOUT, text=True) for i in range(SHARDS)]
     passed = failed = 0
     for p in running:
         lines = p.communicate()[0].splitlines() or [""]

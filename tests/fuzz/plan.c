@@ -23,8 +23,9 @@ static void plan_levels(Ctx *ctx, const Graph *g) {
         if (!p && !diag_failed(ctx)) ice("no plan and no reason");
         if (!p) return;
         if (!plan_verify(ctx, g, p, &why)) ice("level %s: %s", level_name(levels[i]), why);
-        if (options.io == IO_CALLER && p->arena_bytes > before) ice("level %s is worse than the one before", level_name(levels[i]));
-        if (options.io == IO_CALLER) before = p->arena_bytes;
+        if (options.io != IO_CALLER) continue;
+        if (p->arena_bytes > before) ice("level %s is worse than the one before", level_name(levels[i]));
+        before = p->arena_bytes;
     }
 }
 

@@ -87,7 +87,8 @@ static bool check_buffers(Run *r, const Plan *p) {
         const Buffer *a = &p->buffers.p[i];
         if (!a->in_arena) continue;
         if (a->offset % p->align) return fail(r, "%s: buffer %zu is not aligned", level_name(p->level), i);
-        if (a->offset + a->nbytes > p->arena_bytes) return fail(r, "%s: buffer %zu ends outside the arena", level_name(p->level), i);
+        if (a->offset + a->nbytes > p->arena_bytes)
+            return fail(r, "%s: buffer %zu ends outside the arena", level_name(p->level), i);
         for (size_t j = 0; j < i; j++)
             if (p->buffers.p[j].in_arena && !pieces_apart(a, &p->buffers.p[j]))
                 return fail(r, "%s: buffers %zu and %zu overlap", level_name(p->level), j, i);
@@ -97,9 +98,11 @@ static bool check_buffers(Run *r, const Plan *p) {
 
 static bool check_totals(Run *r, const Plan *p) {
     const char *level = level_name(p->level);
-    unsigned long long naive = p->naive_bytes, arena = p->arena_bytes, live = p->live_peak_bytes, bound = p->bound_bytes;
+    unsigned long long naive = p->naive_bytes, arena = p->arena_bytes;
+    unsigned long long live = p->live_peak_bytes, bound = p->bound_bytes;
     if (naive < arena || arena < live || live < bound)
-        return fail(r, "%s: naive %llu, arena %llu, live peak %llu, bound %llu do not fall", level, naive, arena, live, bound);
+        return fail(r, "%s: naive %llu, arena %llu, live peak %llu, bound %llu do not fall", level, naive, arena, live,
+                    bound);
     if (p->proven && arena != bound) return fail(r, "%s: proven, but arena %llu is not bound %llu", level, arena, bound);
     return true;
 }
@@ -131,8 +134,8 @@ static bool check_round_trip(Run *r, const Graph *g, const Plan *p) {
     Graph *back = ir_parse(r->ctx, source_add(r->ctx, "random.ir", first.p, first.n), &plan);
     if (!back) return fail(r, "the printed IR does not parse");
     ir_print(&second, r->ctx, back, plan);
-    if (first.n != second.n || memcmp(first.p, second.p, first.n)) return fail(r, "the printed IR reads back as another one");
-    return true;
+    bool same = first.n == second.n && !memcmp(first.p, second.p, first.n);
+    return same || fail(r, "the printed IR reads back as another one");
 }
 
 /* The whole compilation once more: nothing may depend on addresses or on what ran before. */
@@ -172,7 +175,8 @@ static void check_seeds(uint64_t first, uint64_t end, int to) {
         setup(&r, seed);
         char passed = check_seed(&r);
         if (!passed) {
-            printf("seed %llu (style %d, size %u): %s\n", (unsigned long long)seed, (int)r.gen.style, r.gen.size, r.failure);
+            printf("seed %llu (style %d, size %u): %s\n", (unsigned long long)seed, (int)r.gen.style, r.gen.size,
+                   r.failure);
             fflush(stdout);
             diag_flush(r.ctx);
         }

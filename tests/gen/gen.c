@@ -97,8 +97,8 @@ const char *gen_call(Gen *g, GenValue *x, const char *op, const char *fmt, ...) 
 /* ---- control flow: bodies that leave the shape of one value as it was ---- */
 
 static void same_shape_line(Gen *g, const char *name) {
-    static const char *const forms[] = {"%s = relu(%s)", "%s = %s * 0.5", "%s = %s |> tanh", "%s = %s + %s", "%s = %s |> sigmoid |> abs",
-                                        "%s = layer_norm(%s)", "%s = maximum(%s, 0.25) - %s"};
+    static const char *const forms[] = {"%s = relu(%s)", "%s = %s * 0.5", "%s = %s |> tanh", "%s = %s + %s",
+                                        "%s = %s |> sigmoid |> abs", "%s = layer_norm(%s)", "%s = maximum(%s, 0.25) - %s"};
     char text[96];
     const char *form = forms[gen_below(g, COUNT_OF(forms))];
     snprintf(text, sizeof text, form, name, name, name);
@@ -145,8 +145,8 @@ static bool branch(Gen *g) {
 static void statement(Gen *g) {
     for (unsigned attempt = 0; attempt < 8; attempt++) {
         uint64_t kind = gen_below(g, 100);
-        bool done = kind < 10 ? gen_block_call(g) : kind < 14 ? loop(g) : kind < 17 ? branch(g) : kind < 22 ? gen_shared_layer(g)
-                  : gen_operator(g);
+        bool done = kind < 10 ? gen_block_call(g) : kind < 14 ? loop(g) : kind < 17 ? branch(g)
+                  : kind < 22 ? gen_shared_layer(g) : gen_operator(g);
         if (done) return;
     }
 }
@@ -209,8 +209,8 @@ void gen_program(StrBuf *out, uint64_t seed, const GenOptions *o) {
     Gen g = {.out = out, .state = seed * 0x2545F4914F6CDD1Du + 1, .o = o, .indent = 1};
     g.dtype = gen_chance(&g, 70) ? DT_F32 : (DType)GEN_PICK(&g, DT_F16, DT_BF16, DT_F64);
     g.batch = GEN_PICK(&g, 1, 1, 2, 3);
-    sb_printf(out, "# seed %llu\ndim N = %llu\nconst DEPTH = %llu\n\n", (unsigned long long)seed, (unsigned long long)g.batch,
-              (unsigned long long)gen_below(&g, 5));
+    sb_printf(out, "# seed %llu\ndim N = %llu\nconst DEPTH = %llu\n\n", (unsigned long long)seed,
+              (unsigned long long)g.batch, (unsigned long long)gen_below(&g, 5));
     gen_declare_blocks(&g);
     if (gen_chance(&g, 15)) sb_puts(out, "@memory(align=512)\n");
     sb_puts(out, "net t(");

@@ -29,7 +29,7 @@ typedef struct GenValue {
     DType dtype;
     unsigned rank;
     uint64_t dim[GEN_RANK];
-    bool owns;                                            /* storage of its own, not read yet: may be asked to be overwritten */
+    bool owns;                                            /* storage of its own, not read yet: may be overwritten */
     bool used;
 } GenValue;
 

@@ -7,8 +7,8 @@
 
 #define ULL(x) ((unsigned long long)(x))
 
-static bool call_basic(Gen *), call_inverted(Gen *), call_dense(Gen *), call_squeeze(Gen *), call_mlp(Gen *), call_encoder(Gen *),
-    call_mix(Gen *);
+static bool call_basic(Gen *), call_inverted(Gen *), call_dense(Gen *), call_squeeze(Gen *), call_mlp(Gen *),
+    call_encoder(Gen *), call_mix(Gen *);
 
 typedef struct GenBlock {
     const char *text;
@@ -16,7 +16,11 @@ typedef struct GenBlock {
     unsigned styles;                                      /* bit per GenStyle */
 } GenBlock;
 
-enum { IMAGES = 1 << GEN_CNN | 1 << GEN_MIXED, SEQUENCES = 1 << GEN_TRANSFORMER | 1 << GEN_MIXED, ALL = IMAGES | SEQUENCES };
+enum {
+    IMAGES = 1 << GEN_CNN | 1 << GEN_MIXED,
+    SEQUENCES = 1 << GEN_TRANSFORMER | 1 << GEN_MIXED,
+    ALL = IMAGES | SEQUENCES
+};
 
 static const GenBlock blocks[] = {
     {"block basic(x: [N, C, H, W], out: int, stride: int = 1) {\n"
@@ -65,8 +69,8 @@ static const GenBlock blocks[] = {
 
 /* block mix(x, y): a few random lines that combine two values of one shape. */
 static void declare_mix(Gen *g) {
-    static const char *const forms[] = {"x = x + y", "y = relu(y) * x", "x = x |> tanh |> abs", "z = x - y", "x = z * 0.5", "y = maximum(x, z)",
-                                        "z = where(x > y, x, z)", "x = (x + z) / 2.0"};
+    static const char *const forms[] = {"x = x + y", "y = relu(y) * x", "x = x |> tanh |> abs", "z = x - y", "x = z * 0.5",
+                                        "y = maximum(x, z)", "z = where(x > y, x, z)", "x = (x + z) / 2.0"};
     sb_puts(g->out, "block mix(x, y) {\n");
     gen_line(g, "z = x * y");
     for (uint64_t n = 1 + gen_below(g, 5); n--;) gen_line(g, "%s", forms[gen_below(g, COUNT_OF(forms))]);
@@ -125,7 +129,8 @@ static bool call_inverted(Gen *g) {
     uint64_t expand = GEN_PICK(g, 1, 2, 4), stride = GEN_PICK(g, 1, 1, 2);
     if (gen_chance(g, 50)) v.dim[1] = GEN_PICK(g, 4, 8);
     if (stride == 2) halve(&v);
-    return finish(g, v, gen_call(g, x, "inverted", "%llu, stride=%llu, expand=%llu", ULL(v.dim[1]), ULL(stride), ULL(expand)));
+    return finish(g, v, gen_call(g, x, "inverted", "%llu, stride=%llu, expand=%llu", ULL(v.dim[1]), ULL(stride),
+                                 ULL(expand)));
 }
 
 static bool call_dense(Gen *g) {

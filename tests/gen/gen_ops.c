@@ -13,7 +13,8 @@ static bool fits(const GenValue *v) { return gen_elems(v) <= LARGEST && gen_elem
 
 /* Writes "v = text", perhaps with an activation behind it. The result has storage of its own. */
 static void define(Gen *g, GenValue v, const char *text) {
-    static const char *const tails[] = {"relu", "gelu", "silu", "tanh", "leaky_relu(0.1)", "hardswish", "dropout(0.1)", "relu6"};
+    static const char *const tails[] = {"relu", "gelu", "silu", "tanh", "leaky_relu(0.1)", "hardswish",
+                                        "dropout(0.1)", "relu6"};
     bool tail = v.dtype == g->dtype && gen_chance(g, 20);
     if (tail) gen_line(g, "%s = (%s) |> %s", v.name, text, tails[gen_below(g, COUNT_OF(tails))]);
     else gen_line(g, "%s = %s", v.name, text);
@@ -39,8 +40,8 @@ static bool conv(Gen *g) {
     if (gen_chance(g, 20)) snprintf(from, sizeof from, "%llu -> ", ULL(in));
     bool same = stride == 1 && pad == k / 2 && gen_chance(g, 30);
     const char *pads = same ? "\"same\"" : arena_printf(g->out->arena, "%llu", ULL(pad));
-    define(g, v, gen_call(g, x, "conv2d", "%s%llu, %llu, stride=%llu, padding=%s, groups=%llu, bias=%s", from, ULL(out), ULL(k),
-                          ULL(stride), pads, ULL(groups), gen_chance(g, 50) ? "true" : "false"));
+    define(g, v, gen_call(g, x, "conv2d", "%s%llu, %llu, stride=%llu, padding=%s, groups=%llu, bias=%s", from,
+                          ULL(out), ULL(k), ULL(stride), pads, ULL(groups), gen_chance(g, 50) ? "true" : "false"));
     return true;
 }
 
@@ -73,7 +74,8 @@ static bool adaptive_pool(Gen *g) {
     GenValue v = gen_like(g, x);
     v.dim[2] = v.dim[3] = GEN_PICK(g, 1, 1, 2, 3);
     if (v.dim[2] == 1 && gen_chance(g, 40)) define(g, v, gen_call(g, x, "global_avg_pool2d", "%s", ""));
-    else define(g, v, gen_call(g, x, gen_chance(g, 70) ? "adaptive_avg_pool2d" : "adaptive_max_pool2d", "%llu", ULL(v.dim[2])));
+    else define(g, v, gen_call(g, x, gen_chance(g, 70) ? "adaptive_avg_pool2d" : "adaptive_max_pool2d", "%llu",
+                               ULL(v.dim[2])));
     return true;
 }
 
@@ -99,7 +101,8 @@ static bool resample(Gen *g) {
         v.dim[2] *= 2;
         v.dim[3] *= 2;
         if (!fits(&v) || v.dim[2] > 40) return false;
-        define(g, v, gen_call(g, x, "interpolate", "scale_factor=2, mode=\"%s\"", gen_chance(g, 50) ? "nearest" : "bilinear"));
+        define(g, v, gen_call(g, x, "interpolate", "scale_factor=2, mode=\"%s\"",
+                              gen_chance(g, 50) ? "nearest" : "bilinear"));
         return true;
     case 1:
         v.dim[3] += 3;
@@ -154,11 +157,11 @@ static bool attention(Gen *g) {
     gen_read(x);
     gen_line(g, "q%u, k%u, v%u = %s |> linear(%llu) |> chunk(3, dim=-1)", id, id, id, x->name, ULL(3 * d));
     for (const char *c = "qkv"; *c; c++)
-        gen_line(g, "%c%u = %c%u |> view(%llu, %llu, %llu, %llu) |> transpose(1, 2)", *c, id, *c, id, ULL(n), ULL(t), ULL(heads),
-                 ULL(d / heads));
+        gen_line(g, "%c%u = %c%u |> view(%llu, %llu, %llu, %llu) |> transpose(1, 2)", *c, id, *c, id, ULL(n), ULL(t),
+                 ULL(heads), ULL(d / heads));
     const char *causal = gen_chance(g, 50) ? "true" : "false";
-    gen_line(g, "%s = scaled_dot_product_attention(q%u, k%u, v%u, is_causal=%s) |> transpose(1, 2) |> reshape(%llu, %llu, %llu)",
-             v.name, id, id, id, causal, ULL(n), ULL(t), ULL(d));
+    gen_line(g, "%s = scaled_dot_product_attention(q%u, k%u, v%u, is_causal=%s) |> transpose(1, 2) "
+             "|> reshape(%llu, %llu, %llu)", v.name, id, id, id, causal, ULL(n), ULL(t), ULL(d));
     gen_bind(g, v);
     return true;
 }
@@ -171,7 +174,8 @@ static bool recurrent(Gen *g) {
     uint64_t hidden = GEN_PICK(g, 4, 8);
     GenValue v = gen_like(g, x);
     v.dim[2] = both ? 2 * hidden : hidden;
-    define(g, v, gen_call(g, x, names[gen_below(g, 3)], "%llu, batch_first=true, bidirectional=%s", ULL(hidden), both ? "true" : "false"));
+    define(g, v, gen_call(g, x, names[gen_below(g, 3)], "%llu, batch_first=true, bidirectional=%s", ULL(hidden),
+                          both ? "true" : "false"));
     return true;
 }
 
@@ -185,7 +189,10 @@ static bool matmul(Gen *g) {
     return true;
 }
 
-static bool is_index(const Gen *g, const GenValue *v) { (void)g; return v->dtype == DT_I64 && v->rank <= 2 && v->rank > 0; }
+static bool is_index(const Gen *g, const GenValue *v) {
+    (void)g;
+    return v->dtype == DT_I64 && v->rank <= 2 && v->rank > 0;
+}
 
 static bool embed(Gen *g) {
     GenValue *x = gen_find(g, is_index);
@@ -203,9 +210,9 @@ static bool embed(Gen *g) {
 /* ---- element by element ---- */
 
 static bool unary(Gen *g) {
-    static const char *const forms[] = {"relu", "sigmoid", "tanh", "gelu", "silu", "mish", "elu(0.5)", "hardtanh", "abs", "neg", "exp",
-                                        "softplus", "dropout", "clamp(-1.0, 1.0)", "hardsigmoid", "leaky_relu", "sin", "cos", "celu",
-                                        "selu", "prelu", "softsign"};
+    static const char *const forms[] = {"relu", "sigmoid", "tanh", "gelu", "silu", "mish", "elu(0.5)", "hardtanh", "abs",
+                                        "neg", "exp", "softplus", "dropout", "clamp(-1.0, 1.0)", "hardsigmoid",
+                                        "leaky_relu", "sin", "cos", "celu", "selu", "prelu", "softsign"};
     GenValue *x = gen_find(g, gen_is_float);
     if (!x) return false;
     GenValue v = gen_like(g, x);
@@ -238,7 +245,8 @@ static bool in_place(Gen *g) {
 }
 
 static bool binary(Gen *g) {
-    static const char *const forms[] = {"%s + %s", "%s * %s", "%s - %s", "maximum(%s, %s)", "minimum(%s, %s)", "add(%s, %s)"};
+    static const char *const forms[] = {"%s + %s", "%s * %s", "%s - %s", "maximum(%s, %s)", "minimum(%s, %s)",
+                                        "add(%s, %s)"};
     GenValue *x = gen_find(g, gen_is_float), *same[GEN_POOL];
     unsigned n = 0;
     if (!x) return false;
@@ -255,7 +263,8 @@ static bool binary(Gen *g) {
 }
 
 static bool scalar(Gen *g) {
-    static const char *const forms[] = {"%s * 0.5", "1.0 - %s", "%s + 1", "%s / 2.0", "%s ** 2.0", "-%s", "minimum(%s, 3.0)"};
+    static const char *const forms[] = {"%s * 0.5", "1.0 - %s", "%s + 1", "%s / 2.0", "%s ** 2.0", "-%s",
+                                        "minimum(%s, 3.0)"};
     GenValue *x = gen_find(g, gen_is_float);
     if (!x) return false;
     GenValue v = gen_like(g, x);
@@ -274,8 +283,9 @@ static bool broadcast(Gen *g) {
     if (!x || x->rank == 0) return false;
     GenValue v = gen_like(g, x);
     gen_read(x);
-    define(g, v, arena_printf(g->out->arena, "%s - %s(%s, dim=%d, keepdim=true)", x->name, reduce[gen_below(g, COUNT_OF(reduce))], x->name,
-                              (int)gen_below(g, x->rank)));
+    const char *how = reduce[gen_below(g, COUNT_OF(reduce))];
+    int axis = (int)gen_below(g, x->rank);
+    define(g, v, arena_printf(g->out->arena, "%s - %s(%s, dim=%d, keepdim=true)", x->name, how, x->name, axis));
     return true;
 }
 
@@ -333,7 +343,8 @@ static bool slice(Gen *g) {
     gen_read(x);
     char colons[24] = "";
     for (uint64_t i = 0; i < axis; i++) strcat(colons, ":, ");
-    gen_line(g, step > 1 ? "%s = %s[%s%llu:%llu:%llu]" : "%s = %s[%s%llu:%llu]", v.name, x->name, colons, ULL(lo), ULL(hi), ULL(step));
+    const char *steps = step > 1 ? arena_printf(g->out->arena, ":%llu", ULL(step)) : "";
+    gen_line(g, "%s = %s[%s%llu:%llu%s]", v.name, x->name, colons, ULL(lo), ULL(hi), steps);
     gen_bind(g, v);
     return true;
 }
@@ -426,7 +437,8 @@ bool gen_shared_layer(Gen *g) {
     else gen_line(g, "layer f%u = linear(%llu)", id, ULL(x->dim[x->rank - 1]));
     gen_line(g, "%s = f%u(%s)", a.name, id, x->name);
     gen_line(g, "%s = %s |> relu |> f%u", b.name, a.name, id);
-    if (!image && gen_chance(g, 30)) gen_line(g, "%s = linear(%s, %llu, weight=f%u.weight)", b.name, b.name, ULL(x->dim[x->rank - 1]), id);
+    if (!image && gen_chance(g, 30))
+        gen_line(g, "%s = linear(%s, %llu, weight=f%u.weight)", b.name, b.name, ULL(x->dim[x->rank - 1]), id);
     a.used = true;
     b.owns = true;
     gen_bind(g, a);
@@ -440,9 +452,9 @@ typedef struct GenOp { bool (*write)(Gen *); unsigned weight[3]; } GenOp;   /* b
 
 bool gen_operator(Gen *g) {
     static const GenOp ops[] = {
-        {conv, {20, 0, 12}}, {conv_transpose, {3, 0, 2}}, {pool, {6, 0, 4}}, {adaptive_pool, {2, 0, 2}}, {norm_image, {8, 0, 5}},
-        {resample, {5, 0, 4}}, {linear, {3, 16, 8}}, {norm_rows, {2, 8, 5}}, {attention, {0, 8, 4}}, {recurrent, {0, 3, 2}},
-        {matmul, {0, 4, 2}}, {embed, {1, 4, 3}}, {unary, {10, 8, 9}}, {in_place, {6, 4, 5}}, {binary, {12, 12, 12}},
+        {conv, {20, 0, 12}}, {conv_transpose, {3, 0, 2}}, {pool, {6, 0, 4}}, {adaptive_pool, {2, 0, 2}},
+        {norm_image, {8, 0, 5}}, {resample, {5, 0, 4}}, {linear, {3, 16, 8}}, {norm_rows, {2, 8, 5}},
+        {attention, {0, 8, 4}}, {recurrent, {0, 3, 2}}, {matmul, {0, 4, 2}}, {embed, {1, 4, 3}}, {unary, {10, 8, 9}}, {in_place, {6, 4, 5}}, {binary, {12, 12, 12}},
         {scalar, {5, 5, 5}}, {broadcast, {3, 4, 4}}, {choose, {2, 2, 3}}, {cast, {2, 2, 4}}, {reduce, {3, 3, 5}},
         {slice, {4, 4, 5}}, {chunk, {4, 4, 5}}, {cat, {8, 5, 7}}, {reshape, {4, 5, 5}},
     };
