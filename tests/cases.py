@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Cases made from public bug reports of tools that count, infer shapes or plan memory: cases/ID.net, each with its right answers.
+"""Cases made from public bug reports of tools that count, infer shapes or plan memory: cases/ID.net, with their answers.
 
 usage: cases.py NETC [ID...]
 
-Left out are parts about forms that only ONNX has (several new axes in one Unsqueeze, Flatten to rank 2, a reduction over an
-empty list of axes), about training and about values. B22d is none here either: a name may be bound again.
+Left out are parts about forms that only ONNX has (several new axes in one Unsqueeze, Flatten to rank 2, a reduction
+over an empty list of axes), about training and about values. B22d is none here either: a name may be bound again.
 
 The answers stand in the program as comments that begin with "#:", one each:
   params N, buffers N, macs N, weights_bytes N     the report's totals

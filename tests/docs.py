@@ -3,9 +3,8 @@
 
 usage: docs.py NETC [--bless]
 
-A fence "```ops FAMILY" must list the signatures of that family of ir/op.def, in its order, and every family must have one;
---bless writes them anew. A fence "```net" is a whole program, which must compile without a warning.
-"""
+A fence "```ops FAMILY" must list the signatures of that family of ir/op.def, in its order, and every family must have
+one; --bless writes them anew. A fence "```net" is a whole program, which must compile without a warning."""
 import os
 import re
 import subprocess
@@ -48,7 +47,7 @@ def main():
     for kind, family, text in FENCE.findall(manual):
         if kind == 'ops':
             seen.add(family)
-            good, why = text == families.get(family), f'signatures of {family} differ from ir/op.def: run docs.py --bless'
+            good, why = text == families.get(family), f'{family} differs from ir/op.def: run docs.py --bless'
         elif kind == 'net':
             good, why = check_program(netc, text)
         else:

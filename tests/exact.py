@@ -7,10 +7,9 @@ Prints one table, a row for each network, with the difference to what exact/*.cs
   exact/torchvision.csv   measured with torchvision on fp32 and batches of the row
   exact/micronets.csv     small enough to check by hand; an empty cell is not compared
   exact/transformers.csv  parameter counts of published configurations
-The column "tensors" is --emit=weights-list against exact/state_dict.csv: how many stored tensors, and a hash of their names,
-dtypes and shapes, which are torchvision's own ("order any": as a set). Where the lists themselves lie beside the project,
-the first tensor that differs is named. Exit status 1 if anything differs. Standard library only.
-"""
+The column "tensors" is --emit=weights-list against exact/state_dict.csv: how many stored tensors, and a hash of their
+names, dtypes and shapes, which are torchvision's own ("order any": as a set). Where the lists themselves lie beside
+the project, the first tensor that differs is named. Exit status 1 if anything differs. Standard library only."""
 import concurrent.futures
 import csv
 import hashlib

@@ -7,10 +7,9 @@ Each example is planned at batch 1 for --target=c with the inputs and results ou
   file      the example
   mark      bytes the arena must not exceed: what the best of other planners need for it; empty where there is none
   arena, live_peak, bound     what the planner reached. "proven" in a report is arena = bound
-The arena may be smaller than recorded, never larger; it may never be above the mark, nor may a report call a plan proven
-that is above its bound. --bless records what is reached now (a mark is never changed). The levels are compared too, with --full
-for both targets: a later one is never worse, and naive >= arena >= live peak >= bound everywhere.
-"""
+The arena may be smaller than recorded, never larger; it may never be above the mark, nor may a report call a plan
+proven that is above its bound. --bless records what is reached now (a mark is never changed). The levels are compared
+too, with --full for both targets: a later one is never worse, and naive >= arena >= live peak >= bound everywhere."""
 import concurrent.futures
 import csv
 import json
@@ -25,7 +24,8 @@ REACHED = ('arena', 'live_peak', 'bound')
 
 
 def totals(netc, file, target='c', level='full'):
-    run = subprocess.run([netc, file, '--report=json', f'--target={target}', f'--plan={level}'], cwd=ROOT, capture_output=True, text=True)
+    command = [netc, file, '--report=json', f'--target={target}', f'--plan={level}']
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     if run.returncode != 0:
         raise RuntimeError((run.stderr.strip() or f'exit status {run.returncode}').splitlines()[0])
     return json.loads(run.stdout)['totals']
