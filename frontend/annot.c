@@ -1,6 +1,6 @@
-/* annot.c - annotations: which there are, where each may stand, which arguments it takes. They never change what a network
- * computes, only where and when. Their meaning is given where they act: @memory and @alias in elab.c, @keep and @checkpoint
- * in stmt.c. */
+/* annot.c - annotations: which there are, where each may stand, which arguments it takes. They never change what a
+ * network computes, only where and when. Their meaning is given where they act: @memory and @alias in elab.c, @keep
+ * and @checkpoint in stmt.c. */
 #include "frontend/elab.h"
 
 #include <string.h>
@@ -28,8 +28,9 @@ static void check_memory_args(Elab *e, const Annot *a) {
             known = known || strcmp(memory_keys[k], key.name) == 0;
         if (known)
             continue;
-        Diag *d = key.name != NULL ? diag(e->ctx, DIAG_ANNOTATION, key.span, "@memory has no argument '%s'", key.name)
-                                   : diag(e->ctx, DIAG_ANNOTATION, a->args.p[i].span, "@memory takes keyword arguments");
+        Diag *d = key.name != NULL
+                      ? diag(e->ctx, DIAG_ANNOTATION, key.span, "@memory has no argument '%s'", key.name)
+                      : diag(e->ctx, DIAG_ANNOTATION, a->args.p[i].span, "@memory takes keyword arguments");
         diag_suggest(e->ctx, d, key.name != NULL ? key.name : "", memory_keys, COUNT_OF(memory_keys));
     }
 }

@@ -49,7 +49,8 @@ static bool assign_params(Elab *e, const Decl *decl, ArgVals args, const ArgVal 
         const ArgVal *a = &args.p[k];
         uint32_t i = a->name.name != NULL ? param_index(decl, a->name.name) : next++;
         if (a->has_from) {
-            diag(e->ctx, DIAG_ARGUMENT_TYPE, a->span, "'in -> out' is an argument of operators, not of the block %s", decl->name.name);
+            diag(e->ctx, DIAG_ARGUMENT_TYPE, a->span, "'in -> out' is an argument of operators, not of the block %s",
+                 decl->name.name);
             ok = false;
         } else if (i >= decl->params.n) {
             if (a->name.name != NULL)
@@ -59,7 +60,8 @@ static bool assign_params(Elab *e, const Decl *decl, ArgVals args, const ArgVal 
             ok = false;
         } else if (slot[i] != NULL) {
             Span at = a->name.name != NULL ? a->name.span : a->span;
-            Diag *d = diag(e->ctx, DIAG_DUPLICATE, at, "%s is given twice to %s", decl->params.p[i].name.name, decl->name.name);
+            Diag *d = diag(e->ctx, DIAG_DUPLICATE, at, "%s is given twice to %s", decl->params.p[i].name.name,
+                           decl->name.name);
             diag_note(e->ctx, d, slot[i]->span, "it has a value already");
             ok = false;
         } else {
@@ -80,7 +82,11 @@ static bool required_given(Elab *e, const Decl *decl, const ArgVal *const *slot,
 }
 
 static TypeUse use_of_param(Elab *e, const Decl *decl, const ParamNode *p, Span at) {
-    return (TypeUse){.code = DIAG_SHAPE_MISMATCH, .what = what_param(e, decl, p), .at = at, .declared = p->type->span, .binds = true,
+    return (TypeUse){.code = DIAG_SHAPE_MISMATCH,
+                     .what = what_param(e, decl, p),
+                     .at = at,
+                     .declared = p->type->span,
+                     .binds = true,
                      .lenient = decl->kind == DE_NET};
 }
 

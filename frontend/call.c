@@ -1,32 +1,22 @@
 /* call.c - calls: what a name calls, its arguments, operators and layers, and the names of stored tensors.
  *
  * x |> f(a), x.f(a) and f(x, a) are one call. A name is looked up among the layers of the body, then the blocks of the
- * module, then the operators, then the functions of numbers. Every call of an operator with weights makes an instance of
- * its own; a layer is one instance for all its calls. An instance's tensors are called prefix + segment + "." + PyTorch's
- * name, where the segment is name=, the layer's name, or the operator's name and a counter ("conv2d1"). */
+ * module, then the operators, then the functions of numbers. Every call of an operator with weights makes an instance
+ * of its own; a layer is one instance for all its calls. An instance's tensors are called prefix + segment + "." +
+ * PyTorch's name, where the segment is name=, the layer's name, or the operator's name and a counter ("conv2d1"). */
 #include "frontend/elab.h"
 
 #include <string.h>
 
 enum { MAX_PARAMS = 24 };
 
-/* What a call is to the frontend: passed through Call.frontend to stored(). */
-typedef struct Instance {
-    Elab *e;
-    Keys *keys;                                           /* of the body; unused for a layer */
-    const char *segment;                                  /* "" adds nothing */
-    const char *prefix;                                   /* a layer's; NULL: keys->prefix + segment */
-    const SharedCall *shared;
-    uint64_t serial;
-    Span span, site;                                      /* of the stage; of the call */
-} Instance;
-
 /* ---- what a name calls */
 
 void unknown_callable(Elab *e, const Scope *s, ModuleEnv *m, Ident id, const NameMap *layers) {
     size_t nops, nfunctions, n = 0;
     const char *const *ops = op_names(&nops), *const *functions = function_names(&nfunctions);
-    size_t nglobals = namemap_count(m->globals), nlocals = s != NULL ? s->names.n : 0, nlayers = layers != NULL ? namemap_count(layers) : 0;
+    size_t nglobals = namemap_count(m->globals), nlocals = s != NULL ? s->names.n : 0,
+           nlayers = layers != NULL ? namemap_count(layers) : 0;
     const char **names = NEW_ARRAY(e->ctx->scratch, const char *, nops + nfunctions + nglobals + nlocals + nlayers);
     for (size_t i = 0; i < nlocals; i++)
         if (s->names.p[i]->v.kind == V_LAYER)
@@ -122,10 +112,12 @@ bool resolve_stage(Elab *e, const Expr *x, Callee *c) {
         ModuleEnv *m = module_of(e, x->lhs);
         if (m != NULL)
             return resolve_in_module(e, m, x, c);
-        diag(e->ctx, DIAG_UNKNOWN_OP, x->span, "this cannot be called: only module.block has a dot before the arguments here");
+        diag(e->ctx, DIAG_UNKNOWN_OP, x->span,
+             "this cannot be called: only module.block has a dot before the arguments here");
         return false;
     }
-    diag(e->ctx, DIAG_UNKNOWN_OP, x->span, "this cannot be called: a call starts with the name of an operator, block or layer");
+    diag(e->ctx, DIAG_UNKNOWN_OP, x->span,
+         "this cannot be called: a call starts with the name of an operator, block or layer");
     return false;
 }
 
@@ -156,15 +148,12 @@ void pop_args(Elab *e, ArgVals args) {
     e->args.n -= args.n;
 }
 
-static bool args_poisoned(ArgVals args) {
+bool args_poisoned(ArgVals args) {
     for (uint32_t i = 0; i < args.n; i++)
         if (val_has_poison(args.p[i].v) || (args.p[i].has_from && args.p[i].from.kind == V_POISON))
             return true;
     return false;
 }
-
-/* name= and inplace=, which every callee understands, are taken out of the arguments. */
-typedef struct Common { const char *name; Span name_span; bool has_name; InplaceWish inplace; } Common;
 
 static bool take_name(Elab *e, Common *c, const ArgVal *a) {
     if (c->has_name) {
@@ -194,7 +183,7 @@ static bool take_inplace(Elab *e, Common *c, const ArgVal *a) {
     return true;
 }
 
-static bool take_common(Elab *e, ArgVals *args, bool inplace_too, Common *c) {
+bool take_common(Elab *e, ArgVals *args, bool inplace_too, Common *c) {
     const char *name = name_of(e->ctx, "name"), *inplace = name_of(e->ctx, "inplace");
     uint32_t n = 0;
     for (uint32_t i = 0; i < args->n; i++) {
@@ -213,71 +202,6 @@ static bool take_common(Elab *e, ArgVals *args, bool inplace_too, Common *c) {
     return true;
 }
 
-/* ---- stored tensors */
-
-/* Two claims of one key share it if they come through different calls of one layer, level by level from outside. */
-static bool may_share(const SharedCall *a, const SharedCall *b) {
-    while (a != NULL && b != NULL && a->depth > b->depth)
-        a = a->outer;
-    while (a != NULL && b != NULL && b->depth > a->depth)
-        b = b->outer;
-    bool shared = false;
-    for (; a != NULL && b != NULL; a = a->outer, b = b->outer)
-        if (a->call != b->call)
-            shared = a->layer == b->layer;                /* the outermost difference decides: it is met last */
-    return shared;
-}
-
-static Val layer_mismatch(Elab *e, const char *key, const Value *v, const Type *type, Span at, Span first) {
-    Diag *d = diag(e->ctx, DIAG_LAYER_MISMATCH, at, "this call needs %s of %s, but it is shared and has %s", key,
-                   type_text(e->ctx->scratch, type), type_text(e->ctx->scratch, &v->type));
-    diag_note(e->ctx, d, first, "it was made by this call");
-    return v_poison();
-}
-
-static Val duplicate_weight(Elab *e, const char *key, Span at, Span first) {
-    Diag *d = diag(e->ctx, DIAG_DUPLICATE_WEIGHT, at, "there is already a stored tensor called '%s'", key);
-    diag_note(e->ctx, d, first, "the first one is here");
-    diag_help(e->ctx, d, "two calls share their weights only through one 'layer'; otherwise give each its own name=");
-    return v_poison();
-}
-
-Val claim_stored(Elab *e, const char *key, Role role, const Type *type, Init init, Span span, Span site, uint64_t serial,
-                 const SharedCall *shared) {
-    key = name_of(e->ctx, key);
-    KeyClaim *claim = namemap_get(e->claims, key);
-    if (claim == NULL) {
-        claim = NEW(e->arena, KeyClaim);
-        claim->value = graph_stored(e->g, role, key, type, init, span);
-        claim->span = span;
-        claim->site = site;
-        namemap_put(e->claims, key, claim);
-    } else {
-        if (claim->serial != serial && !may_share(claim->shared, shared))
-            return duplicate_weight(e, key, span, claim->span);
-        const Type *t = &claim->value->type;
-        if (t->dtype != type->dtype || !shape_equal(&t->shape, &type->shape))
-            return layer_mismatch(e, key, claim->value, type, span, claim->site);
-    }
-    claim->serial = serial;
-    claim->shared = shared;
-    return v_tensor(claim->value);
-}
-
-static const char *instance_prefix(Instance *in) {
-    if (in->prefix == NULL)
-        in->prefix = in->segment[0] == '\0' ? in->keys->prefix
-                                            : arena_printf(in->e->arena, "%s%s.", in->keys->prefix, in->segment);
-    return in->prefix;
-}
-
-static Value *stored(Call *c, const char *name, Role role, const Type *type, Init init) {
-    Instance *in = c->frontend;
-    const char *key = arena_printf(in->e->arena, "%s%s", instance_prefix(in), name);
-    Val v = claim_stored(in->e, key, role, type, init, in->span, in->site, in->serial, in->shared);
-    return v.kind == V_TENSOR ? v.tensor : NULL;
-}
-
 /* ---- operators */
 
 static void help_in_channels(Elab *e, const OpInfo *info, ArgVals args, size_t nbefore) {
@@ -286,15 +210,16 @@ static void help_in_channels(Elab *e, const OpInfo *info, ArgVals args, size_t n
         numbers += args.p[i].name.name == NULL && args.p[i].v.kind == V_INT;
     Diag *d = strncmp(info->name, "conv", 4) == 0 && numbers >= 3 ? diag_since(e->ctx, nbefore) : NULL;
     if (d != NULL)
-        diag_help(e->ctx, d, "in_channels is inferred: write %s(20, 5) or %s(1 -> 20, 5), not %s(1, 20, 5)", info->name, info->name,
-                  info->name);
+        diag_help(e->ctx, d, "in_channels is inferred: write %s(20, 5) or %s(1 -> 20, 5), not %s(1, 20, 5)",
+                  info->name, info->name, info->name);
 }
 
 static bool too_many_ops(Elab *e, Span at) {
     if (e->g->ops.n < e->ctx->max_ops)
         return false;
     if (!e->stopped) {
-        Diag *d = diag(e->ctx, DIAG_UNROLL_LIMIT, at, "the network has more than %llu operators", (unsigned long long)e->ctx->max_ops);
+        Diag *d = diag(e->ctx, DIAG_UNROLL_LIMIT, at, "the network has more than %llu operators",
+                       (unsigned long long)e->ctx->max_ops);
         diag_help(e->ctx, d, "--max-ops=N raises the limit");
     }
     e->stopped = true;
@@ -306,7 +231,8 @@ static const Op *expanded_by(const Value *v) {
     for (const Op *op = v->def; op != NULL; op = op->in[0] != NULL ? op->in[0]->def : NULL) {
         if (op->kind == OP_EXPAND)
             return op->in[0]->nelem != op->out[0]->nelem ? op : NULL;
-        bool view = op_has(op, PARTS) || op_has(op, MOVES) || op->kind == OP_VIEW || op->kind == OP_SQUEEZE || op->kind == OP_UNSQUEEZE;
+        bool view = op_has(op, PARTS) || op_has(op, MOVES) || op->kind == OP_VIEW || op->kind == OP_SQUEEZE ||
+                    op->kind == OP_UNSQUEEZE;
         if (!view)
             return NULL;
     }
@@ -321,12 +247,13 @@ static bool check_inplace(Elab *e, const Call *c) {
     const Type *from = &x->tensor->type, *to = &c->result.tensor->type;
     const Op *expand = expanded_by(x->tensor);
     if (from->dtype != to->dtype || !shape_equal(&from->shape, &to->shape)) {
-        diag(e->ctx, DIAG_INPLACE, c->span, "the result %s cannot be written in place over %s", type_text(e->ctx->scratch, to),
-             type_text(e->ctx->scratch, from));
+        diag(e->ctx, DIAG_INPLACE, c->span, "the result %s cannot be written in place over %s",
+             type_text(e->ctx->scratch, to), type_text(e->ctx->scratch, from));
         return false;
     }
     if (expand != NULL) {
-        Diag *d = diag(e->ctx, DIAG_INPLACE, c->span, "an expanded tensor cannot be written in place: its elements overlap");
+        Diag *d =
+            diag(e->ctx, DIAG_INPLACE, c->span, "an expanded tensor cannot be written in place: its elements overlap");
         diag_note(e->ctx, d, expand->span, "it was expanded here");
     }
     return expand == NULL;
@@ -342,7 +269,7 @@ static Val finish_op(Elab *e, Call *c, Span site, ArgVals args) {
     c->ctx = e->ctx;
     c->g = e->g;
     c->checkpoint = e->checkpoint;
-    c->stored = stored;
+    c->stored = stored_tensor;
     size_t first_op = e->g->ops.n, ndiags = diag_count(e->ctx);
     if (!op_rules(c->info->kind)->bind(c)) {
         help_in_channels(e, c->info, args, ndiags);
@@ -369,7 +296,8 @@ Val op_direct(Elab *e, OpKind kind, Span span, const Val *values, const Span *sp
     return finish_op(e, &c, span, (ArgVals){0});
 }
 
-static Val call_op_with(Elab *e, const OpInfo *info, Span span, Span site, ArgVals args, InplaceWish wish, Instance *in) {
+Val call_op_with(Elab *e, const OpInfo *info, Span span, Span site, ArgVals args, InplaceWish wish,
+                        Instance *in) {
     if (info->nparams > MAX_PARAMS)
         ice("%s has more than %d arguments", info->name, (int)MAX_PARAMS);
     Arg bound[MAX_PARAMS] = {0};
@@ -422,12 +350,13 @@ static Keys *keys_below(Elab *e, Keys *outer, const char *segment) {
     return k;
 }
 
-static const char *block_path(Elab *e, const char *name) {
-    return arena_printf(e->arena, "%s/%s#%u", e->scope->path, name, (unsigned)count_up(e->arena, &e->scope->counters, name));
+const char *block_path(Elab *e, const char *name) {
+    return arena_printf(e->arena, "%s/%s#%u", e->scope->path, name,
+                        (unsigned)count_up(e->arena, &e->scope->counters, name));
 }
 
 /* The arguments outlive the stack: the block's body evaluates arguments of its own. */
-static ArgVals args_copy(Elab *e, ArgVals args) {
+ArgVals args_copy(Elab *e, ArgVals args) {
     if (args.n > 0)
         args.p = arena_copy(e->arena, args.p, args.n * sizeof *args.p);
     return args;
@@ -445,125 +374,6 @@ static Val call_named_block(Elab *e, const Callee *c, Span span, ArgVals args) {
     return call_block(e, c->block, span, args_copy(e, args), keys, block_path(e, c->name));
 }
 
-/* ---- layers */
-
-static ArgVals args_join(Elab *e, ArgVals given, ArgVals own) {
-    ArgVals all = {NEW_ARRAY(e->arena, ArgVal, given.n + own.n + 1), given.n + own.n};
-    for (uint32_t i = 0; i < all.n; i++)
-        all.p[i] = i < given.n ? given.p[i] : own.p[i - given.n];
-    return all;
-}
-
-static Val call_layer_block(Elab *e, Layer *l, Span site, ArgVals args) {
-    SharedCall *shared = NEW(e->arena, SharedCall);
-    *shared = (SharedCall){.outer = l->shared, .layer = l, .call = ++e->serials, .depth = l->shared ? l->shared->depth + 1 : 1};
-    Keys *keys = NEW(e->arena, Keys);
-    keys->prefix = l->prefix;
-    keys->shared = shared;
-    return call_block(e, l->callee.block, site, args, keys, block_path(e, l->callee.name));
-}
-
-static Val call_layer(Elab *e, Layer *l, Span site, ArgVals args) {
-    Common common = {0};
-    const OpInfo *op = l->callee.op;
-    if (!take_common(e, &args, op != NULL && (op->flags & WISH), &common))
-        return v_poison();
-    if (common.has_name) {
-        diag(e->ctx, DIAG_DUPLICATE, common.name_span, "the layer %s has a name already", l->name);
-        return v_poison();
-    }
-    ArgVals all = args_join(e, args, l->args);
-    l->ncalls++;
-    diag_push_frame(e->ctx, site, "in %s called from here", l->name);
-    Val v;
-    if (l->callee.kind == C_BLOCK) {
-        diag_pop_frame(e->ctx);
-        return call_layer_block(e, l, site, all);
-    }
-    Instance in = {.e = e, .prefix = l->prefix, .shared = l->shared, .serial = l->serial, .span = l->span, .site = site};
-    v = call_op_with(e, op, l->span, site, all, common.inplace != INPLACE_AUTO ? common.inplace : l->inplace, &in);
-    diag_pop_frame(e->ctx);
-    return v;
-}
-
-static void layer_from_stage(Elab *e, const Stmt *s, Layer *l, Callee c, ArgVals args) {
-    Common common = {0};
-    bool wish = c.kind == C_OP && (c.op->flags & WISH);
-    if (args_poisoned(args) || !take_common(e, &args, wish, &common))
-        return;
-    const char *segment = common.has_name ? common.name : l->name;
-    Keys *keys = e->scope->keys;
-    l->span = s->cond->span;
-    l->callee = c;
-    l->inplace = common.inplace;
-    l->shared = keys->shared;
-    l->prefix = segment[0] == '\0' ? keys->prefix : arena_printf(e->arena, "%s%s.", keys->prefix, segment);
-    l->serial = ++e->serials;
-    l->args = args_copy(e, args);
-    scope_bind(e, e->scope, s->targets.p[0], (Val){.kind = V_LAYER, .layer = l}, s);
-}
-
-void declare_layer(Elab *e, const Stmt *s) {
-    Ident id = s->targets.p[0];
-    const Expr *stage = s->cond, *name = stage->kind == EX_CALL ? stage->lhs : stage;
-    const Binding *old = scope_find(e->scope, id.name);
-    if (old != NULL && old->decl != s) {
-        Diag *d = diag(e->ctx, DIAG_DUPLICATE, id.span, "%s is declared already", id.name);
-        diag_note(e->ctx, d, old->span, "it is bound here");
-        return;
-    }
-    Callee c;
-    scope_bind(e, e->scope, id, v_poison(), s);           /* so that calls of a faulty layer stay silent */
-    if (!resolve_stage(e, name, &c))
-        return;
-    if (c.kind != C_OP && c.kind != C_BLOCK) {
-        diag(e->ctx, DIAG_UNKNOWN_OP, name->span, "a layer is an operator or a block, and %s is %s", c.name,
-             c.kind == C_LAYER ? "a layer already" : "a function of numbers");
-        return;
-    }
-    Layer *l = NEW(e->arena, Layer);
-    l->name = id.name;
-    ArgVals args = eval_args(e, stage->kind == EX_CALL ? &stage->args : NULL, false, v_none(), stage->span);
-    ArgVals kept = args;
-    layer_from_stage(e, s, l, c, args);
-    pop_args(e, kept);
-}
-
-/* a.conv1 of a layer that is a block: what has tensors called a.conv1.something. It can be looked into, not called. */
-static Layer *layer_part(Elab *e, const Expr *x, const Layer *l) {
-    const char *prefix = arena_printf(e->arena, "%s%s.", l->prefix, x->name);
-    for (size_t i = 0; i < e->g->stored.n; i++) {
-        if (strncmp(e->g->stored.p[i]->name, prefix, strlen(prefix)) != 0)
-            continue;
-        Layer *part = NEW(e->arena, Layer);
-        *part = (Layer){.name = arena_printf(e->arena, "%s.%s", l->name, x->name), .prefix = prefix, .span = x->span, .ncalls = 1};
-        return part;
-    }
-    return NULL;
-}
-
-Val layer_member(Elab *e, const Expr *x, const Layer *l) {
-    if (l->ncalls == 0) {
-        Diag *d = diag(e->ctx, DIAG_NOT_YET_SHAPED, x->span, "%s.%s has no shape yet: %s was not called before", l->name, x->name, l->name);
-        diag_help(e->ctx, d, "the first call of a layer gives its tensors their shapes; read them after it");
-        return v_poison();
-    }
-    const KeyClaim *claim = namemap_get(e->claims, name_of(e->ctx, arena_printf(e->ctx->scratch, "%s%s", l->prefix, x->name)));
-    if (claim != NULL)
-        return v_tensor(claim->value);
-    size_t n = 0, len = strlen(l->prefix);
-    Layer *part = layer_part(e, x, l);
-    if (part != NULL)
-        return (Val){.kind = V_LAYER, .layer = part};
-    const char **names = NEW_ARRAY(e->ctx->scratch, const char *, e->g->stored.n + 1);
-    for (size_t i = 0; i < e->g->stored.n; i++)
-        if (strncmp(e->g->stored.p[i]->name, l->prefix, len) == 0)
-            names[n++] = e->g->stored.p[i]->name + len;
-    Diag *d = diag(e->ctx, DIAG_UNKNOWN_MEMBER, x->op_span, "the layer %s has no tensor '%s'", l->name, x->name);
-    diag_suggest(e->ctx, d, x->name, names, n);
-    return v_poison();
-}
-
 /* ---- */
 
 static Val call(Elab *e, const Callee *c, Span span, ArgVals args) {
@@ -579,7 +389,8 @@ static Val call(Elab *e, const Callee *c, Span span, ArgVals args) {
     return v_poison();
 }
 
-static Val call_with(Elab *e, const Callee *c, Span span, const ArgNodes *nodes, bool has_first, Val first, Span first_span) {
+static Val call_with(Elab *e, const Callee *c, Span span, const ArgNodes *nodes, bool has_first, Val first,
+                     Span first_span) {
     ArgVals args = eval_args(e, nodes, has_first, first, first_span);
     Val v = call(e, c, span, args);
     pop_args(e, args);

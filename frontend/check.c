@@ -1,8 +1,10 @@
-/* check.c - the static half: what must hold of all code, also of branches that are not taken and blocks that nothing calls.
+/* check.c - the static half: what must hold of all code, also of branches that are not taken and blocks that nothing
+ * calls.
  *
  * For each body: every name is known, calls name what exists and their keyword arguments too, the numbers of names and
- * values agree where both are written out, annotations exist and stand in their place, strings can be taken apart. Names
- * that nothing ever reads are warnings in the file itself, not in what it imports. One walk, linear in the program.
+ * values agree where both are written out, annotations exist and stand in their place, strings can be taken apart.
+ * Names that nothing ever reads are warnings in the file itself, not in what it imports. One walk, linear in the
+ * program.
  *
  * Elaboration finds the same mistakes in the code it reaches, in the same words: a diagnostic is printed once. */
 #include "frontend/elab.h"
@@ -19,8 +21,8 @@ typedef struct Use {
 typedef struct Checker {
     Elab *e;
     ModuleEnv *m;
-    NameMap *names;                                       /* every name the body binds somewhere -> Use; NULL outside bodies */
-    NameMap *layers, *dims;                               /* those that are layers; that may stand in a shape */
+    NameMap *names; /* every name the body binds somewhere -> Use; NULL outside bodies */
+    NameMap *layers, *dims; /* those that are layers; that may stand in a shape */
     bool warn;
 } Checker;
 
@@ -166,7 +168,9 @@ static void check_keywords(Checker *c, const Expr *f, const ArgNodes *args) {
     const Global *g = block_called(c, f);
     const char *name = f->name;
     const Use *u = f->kind == EX_NAME && c->names != NULL ? namemap_get(c->names, name) : NULL;
-    const OpInfo *op = g == NULL && !(u != NULL && u->kind == U_LAYER) && (f->kind == EX_NAME || is_method(c, f)) ? op_info_by_name(name) : NULL;
+    const OpInfo *op = g == NULL && !(u != NULL && u->kind == U_LAYER) && (f->kind == EX_NAME || is_method(c, f))
+                           ? op_info_by_name(name)
+                           : NULL;
     for (size_t i = 0; i < args->n; i++) {
         Ident id = args->p[i].name;
         for (size_t k = 0; k < i && id.name != NULL; k++) {
@@ -384,7 +388,8 @@ static void check_body(Checker *c, Stmts *body) {
     for (size_t i = 0; i < body->n; i++) {
         if (returned) {
             if (c->warn)
-                diag(c->e->ctx, DIAG_UNREACHABLE, body->p[i]->span, "this is never reached: the statement before it returns");
+                diag(c->e->ctx, DIAG_UNREACHABLE, body->p[i]->span,
+                     "this is never reached: the statement before it returns");
             returned = false;
         }
         for (Stmt *s = body->p[i]; s != NULL;) {
@@ -411,7 +416,8 @@ static void warn_unused(Checker *c, const Decl *decl) {
         if (u->kind == U_VALUE)
             diag(c->e->ctx, DIAG_UNUSED_VALUE, u->span, "the value of '%s' is never used", name);
         else if (u->kind != U_PARAM || decl->kind == DE_NET)
-            diag(c->e->ctx, DIAG_UNUSED_NAME, u->span, "%s '%s' is never used", u->kind == U_PARAM ? "input" : what[u->kind], name);
+            diag(c->e->ctx, DIAG_UNUSED_NAME, u->span, "%s '%s' is never used",
+                 u->kind == U_PARAM ? "input" : what[u->kind], name);
     }
 }
 
@@ -423,12 +429,14 @@ static void check_duplicate_params(Checker *c, const Decl *d) {
             if (d->params.p[k].name.name == id.name)
                 diag(c->e->ctx, DIAG_DUPLICATE, id.span, "%s has two arguments called '%s'", d->name.name, id.name);
         if (d->kind != DE_TRAIN && (strcmp(id.name, taken[0]) == 0 || strcmp(id.name, taken[1]) == 0))
-            diag(c->e->ctx, DIAG_DUPLICATE, id.span, "an argument cannot be called '%s': every call has one of this name already", id.name);
+            diag(c->e->ctx, DIAG_DUPLICATE, id.span,
+                 "an argument cannot be called '%s': every call has one of this name already", id.name);
     }
     for (size_t i = 0; i < d->results.n; i++)
         for (size_t k = 0; k < i; k++)
             if (d->results.p[i].name.name != NULL && d->results.p[k].name.name == d->results.p[i].name.name)
-                diag(c->e->ctx, DIAG_DUPLICATE, d->results.p[i].span, "%s has two results called '%s'", d->name.name, d->results.p[i].name.name);
+                diag(c->e->ctx, DIAG_DUPLICATE, d->results.p[i].span, "%s has two results called '%s'", d->name.name,
+                     d->results.p[i].name.name);
 }
 
 static void start_function(Checker *c, Elab *e, ModuleEnv *m, const Decl *d) {
@@ -492,9 +500,10 @@ void check_train_body(Elab *e, ModuleEnv *m, Decl *train, const Decl *net, const
     for (size_t i = 0; i < net->params.n; i++)
         bind_name(&c, net->params.p[i].name, U_PARAM);
     check_signature(&c, train);
-    Stmts plain = {0};                                    /* all but `optimizer = ...` and the like, which are no expressions */
+    Stmts plain = {0}; /* all but `optimizer = ...` and the like, which are no expressions */
     for (size_t i = 0; i < train->body.n; i++)
-        if (!train_key_stmt(train->body.p[i]) && !(train->body.p[i]->values.n == 1 && is_optimizer_call(train->body.p[i]->values.p[0])))
+        if (!train_key_stmt(train->body.p[i]) &&
+            !(train->body.p[i]->values.n == 1 && is_optimizer_call(train->body.p[i]->values.p[0])))
             vec_push(e->ctx->scratch, &plain, train->body.p[i]);
     check_body(&c, &plain);
     for (size_t i = 0; i < namemap_count(c.names); i++) {
@@ -511,7 +520,8 @@ static void check_unused_globals(Elab *e, ModuleEnv *m) {
     for (size_t i = 0; i < namemap_count(m->own); i++) {
         const Global *g = namemap_value(m->own, i);
         if ((g->kind == G_DIM || g->kind == G_CONST) && !g->read && g->name[0] != '_')
-            diag(e->ctx, DIAG_UNUSED_NAME, g->span, "%s '%s' is never used", g->kind == G_DIM ? "dim" : "const", g->name);
+            diag(e->ctx, DIAG_UNUSED_NAME, g->span, "%s '%s' is never used", g->kind == G_DIM ? "dim" : "const",
+                 g->name);
     }
 }
 

@@ -1,5 +1,5 @@
-/* elab.c - the module level of elaboration: what files declare, dims and settings, the choice of the net, its inputs and
- * results. A dim or const is evaluated when it is first read, so the order of declarations does not matter.
+/* elab.c - the module level of elaboration: what files declare, dims and settings, the choice of the net, its inputs
+ * and results. A dim or const is evaluated when it is first read, so the order of declarations does not matter.
  *
  * Linear in the number of operators; nothing recurses on the depth of the graph. */
 #include "frontend/elab.h"
@@ -23,8 +23,9 @@ void unknown_name(Elab *e, const Scope *s, ModuleEnv *m, DiagCode code, Ident id
         if (g->kind == G_DIM || g->kind == G_CONST || (g->kind == G_MODULE && code != DIAG_UNKNOWN_DIM))
             names[n++] = g->name;
     }
-    Diag *d = code == DIAG_UNKNOWN_DIM ? diag(e->ctx, code, id.span, "no dim, const or parameter is called '%s'", id.name)
-                                       : diag(e->ctx, code, id.span, "unknown name '%s'", id.name);
+    Diag *d = code == DIAG_UNKNOWN_DIM
+                  ? diag(e->ctx, code, id.span, "no dim, const or parameter is called '%s'", id.name)
+                  : diag(e->ctx, code, id.span, "unknown name '%s'", id.name);
     const char *near = suggest(id.name, names, n);
     if (near != NULL)
         diag_help(e->ctx, d, "did you mean '%s'?", near);
@@ -92,8 +93,10 @@ bool setting_of(Elab *e, const char *name, Val like, Span at, Val *v) {
     *v = setting_value(e, s->value, like);
     bool fits = v->kind == like.kind || like.kind == V_NONE || like.kind == V_POISON;
     if (!fits || v->kind == V_POISON) {
-        static const char *const kinds[] = {[V_BOOL] = "true or false", [V_INT] = "an int", [V_FLOAT] = "a number", [V_DTYPE] = "a dtype"};
-        const char *wanted = like.kind < COUNT_OF(kinds) && kinds[like.kind] != NULL ? kinds[like.kind] : "a value of its kind";
+        static const char *const kinds[] =
+            {[V_BOOL] = "true or false", [V_INT] = "an int", [V_FLOAT] = "a number", [V_DTYPE] = "a dtype"};
+        const char *wanted =
+            like.kind < COUNT_OF(kinds) && kinds[like.kind] != NULL ? kinds[like.kind] : "a value of its kind";
         diag(e->ctx, DIAG_DIM_VALUE, at, "%s is set to '%s', but it is %s", name, s->value, wanted);
         *v = v_poison();
     }
@@ -110,7 +113,8 @@ static void unknown_setting(Elab *e, const Setting *s) {
     }
     for (size_t i = 0; i < e->g->dims.n; i++)
         names[n++] = e->g->dims.p[i].name;
-    Diag *d = diag(e->ctx, DIAG_UNKNOWN_DIM, (Span){0}, "-D %s=%s: the program has no dim or const of this name", s->name, s->value);
+    Diag *d = diag(e->ctx, DIAG_UNKNOWN_DIM, (Span){0}, "-D %s=%s: the program has no dim or const of this name",
+                   s->name, s->value);
     diag_suggest(e->ctx, d, s->name, names, n);
 }
 
@@ -118,7 +122,7 @@ static void unknown_setting(Elab *e, const Setting *s) {
 
 void record_dim(Elab *e, const char *name, Val v, bool is_bound, Span span) {
     if (v.kind != V_INT || v.i < 0)
-        return;                                           /* a Dim is a size: consts of other kinds are in the source alone */
+        return; /* a Dim is a size: consts of other kinds are in the source alone */
     vec_push(e->arena, &e->g->dims, ((Dim){name, (uint64_t)v.i, is_bound, span}));
 }
 
@@ -133,7 +137,8 @@ static Val dim_value(Elab *e, const Global *g) {
         v = v_int(i);
     }
     if (has_given && dim->is_bound && v.kind == V_INT && given.kind == V_INT && given.i > v.i) {
-        diag(e->ctx, DIAG_DIM_VALUE, g->span, "%s is set to %lld, above its bound of %lld", g->name, (long long)given.i, (long long)v.i);
+        diag(e->ctx, DIAG_DIM_VALUE, g->span, "%s is set to %lld, above its bound of %lld", g->name,
+             (long long)given.i, (long long)v.i);
         return v_poison();
     }
     if (has_given)
@@ -143,8 +148,8 @@ static Val dim_value(Elab *e, const Global *g) {
         diag_help(e->ctx, d, "give it on the command line: -D %s=64", g->name);
     }
     if (v.kind == V_INT && v.i < 0) {
-        diag(e->ctx, DIAG_DIM_VALUE, dim->value != NULL && !has_given ? dim->value->span : g->span, "dim %s is the negative %lld", g->name,
-             (long long)v.i);
+        diag(e->ctx, DIAG_DIM_VALUE, dim->value != NULL && !has_given ? dim->value->span : g->span,
+             "dim %s is the negative %lld", g->name, (long long)v.i);
         return v_poison();
     }
     return v;
@@ -407,7 +412,8 @@ static void net_input(Elab *e, const ParamNode *p) {
     Type type;
     if (is_scalar_type(p->type)) {
         if (p->dflt == NULL) {
-            Diag *d = diag(e->ctx, DIAG_MISSING_ARGUMENT, p->span, "%s has no value: as the entry point, the net is called without arguments", p->name.name);
+            Diag *d = diag(e->ctx, DIAG_MISSING_ARGUMENT, p->span,
+                           "%s has no value: as the entry point, the net is called without arguments", p->name.name);
             diag_help(e->ctx, d, "give it a default: %s: %s = ...", p->name.name, p->type->dtype.name);
             scope_bind(e, e->scope, p->name, v_poison(), NULL);
             return;
@@ -523,7 +529,8 @@ static void record_dims(Elab *e, Graph *g) {
     for (size_t i = 0; i < namemap_count(e->root->own); i++) {
         Global *global = namemap_value(e->root->own, i);
         if (global->kind == G_DIM || global->kind == G_CONST)
-            record_dim(e, global->name, global_value(e, global), global->kind == G_DIM && global->dim->is_bound, global->span);
+            record_dim(e, global->name, global_value(e, global), global->kind == G_DIM && global->dim->is_bound,
+                       global->span);
     }
     for (size_t i = 0; i < in_place.n; i++)
         vec_push(e->arena, &g->dims, in_place.p[i]);

@@ -3,7 +3,8 @@
  *   elab.c       the module level: globals, dims, settings, the choice of the net, its inputs and results
  *   check.c      the static half: names and arity of all code, also of what is never elaborated; unused names
  *   stmt.c       statements of a body            block.c      a call of a block: parameters, shape patterns, results
- *   eval.c       expressions                     call.c       calls of operators and layers; names of stored tensors
+ *   eval.c       expressions                     call.c       what a name calls; arguments; calls of operators
+ *   layer.c      layers                          stored.c     keys of stored tensors; param and buffer statements
  *   index.c      x[...]                          signature.c  arguments to an operator's signature
  *   value.c      compile-time values             number.c     their arithmetic and functions
  *   types.c      written types                   text.c       "{...}" in strings
@@ -32,9 +33,11 @@ typedef enum ValKind {
 struct Val {
     ValKind kind;
     bool lead;                                            /* V_LIST: may stand for its first item: y = lstm(x, 4) */
-    uint8_t depth;                                        /* V_LIST: levels of lists, its own one too; at most MAX_LIST_DEPTH */
+    /* V_LIST: levels of lists, its own one too; at most MAX_LIST_DEPTH */
+    uint8_t depth;
     uint32_t n;                                           /* V_LIST */
-    uint32_t weight;                                      /* V_LIST: items in all, those of inner lists each time they occur */
+    /* V_LIST: items in all, those of inner lists each time they occur */
+    uint32_t weight;
     union {
         bool b;
         int64_t i;
@@ -47,10 +50,11 @@ struct Val {
         ModuleEnv *module;
     };
 };
-Val v_poison(void), v_none(void), v_bool(bool), v_int(int64_t), v_float(double), v_str(const char *interned), v_dtype(DType),
-    v_tensor(Value *);
+Val v_poison(void), v_none(void), v_bool(bool), v_int(int64_t), v_float(double), v_str(const char *interned),
+    v_dtype(DType), v_tensor(Value *);
 Val v_list(Val *items, uint32_t n);                       /* keeps items, which are the arena's */
-bool list_fits(Elab *, Val *list, Span at);               /* false after a diagnostic: too deep or too long to walk; *list is poison then */
+/* false after a diagnostic: too deep or too long to walk; *list is poison then */
+bool list_fits(Elab *, Val *list, Span at);
 Val v_first(Val);                                         /* a list with lead becomes its first item */
 bool val_is_number(Val);                                  /* int or float */
 bool val_has_tensor(Val);                                 /* a tensor, or a list with one in it */
@@ -58,7 +62,8 @@ bool val_has_poison(Val);
 bool val_equal(Val, Val);                                 /* of compile-time values; 1 == 1.0 */
 Datum val_datum(Elab *, Val);                             /* of anything but layers and modules */
 Val val_from_datum(Elab *, const Datum *);
-const char *val_text(Elab *, Val);                        /* "the int 3", "a tensor f32[2, 3]": for messages; scratch memory */
+/* "the int 3", "a tensor f32[2, 3]": for messages; scratch memory */
+const char *val_text(Elab *, Val);
 void val_print(StrBuf *, Val);                            /* "3", as interpolation shows it */
 const char *article(const char *noun);                    /* "a" or "an" */
 
@@ -67,7 +72,8 @@ typedef struct Binding {
     const char *name;
     Val v;
     Span span;
-    const Stmt *decl;                                     /* the layer, param or buffer statement; NULL: an assignment */
+    /* the layer, param or buffer statement; NULL: an assignment */
+    const Stmt *decl;
     bool hidden;                                          /* a loop's variable after its loop */
 } Binding;
 typedef struct Counter { const char *name; uint32_t n; } Counter;
@@ -140,7 +146,8 @@ typedef struct Callee {
     const OpInfo *op;
     const Global *block;
     Layer *layer;
-    bool also_function;                                   /* C_OP: a function of numbers too, when no argument is a tensor */
+    /* C_OP: a function of numbers too, when no argument is a tensor */
+    bool also_function;
 } Callee;
 struct Layer {
     const char *name;
@@ -183,7 +190,8 @@ Global *module_find(ModuleEnv *, const char *name);
 Val global_value(Elab *, Global *);                       /* evaluates a dim or const on first use */
 /* An error with a suggestion among what is in scope, the names of `more` too (NULL: none). */
 void unknown_name(Elab *, const Scope *, ModuleEnv *, DiagCode, Ident, const NameMap *more);
-bool setting_of(Elab *, const char *name, Val like, Span, Val *);                /* -D name=...: true when there is one; *v poison if malformed */
+/* -D name=...: true when there is one; *v poison if malformed */
+bool setting_of(Elab *, const char *name, Val like, Span, Val *);
 void record_dim(Elab *, const char *name, Val, bool is_bound, Span);             /* in Graph.dims */
 
 Graph *elaborate_net(Elab *, const Global *net);           /* elab.c: into a graph of its own */
@@ -200,7 +208,7 @@ void check_block_keyword(Elab *, const Decl *, Ident);    /* block.c */
 void too_many_arguments(Elab *, const Decl *, Span);      /* block.c */
 void missing_argument(Elab *, const Decl *, const ParamNode *, Span site);       /* block.c */
 void names_and_values_differ(Elab *, Span, size_t names, size_t values);         /* stmt.c */
-bool is_initialiser(const char *name);                    /* stmt.c */
+bool is_initialiser(const char *name);                    /* stored.c */
 
 /* check.c */
 void check_module(Elab *, ModuleEnv *);
@@ -221,20 +229,45 @@ Val call_function(Elab *, const Callee *, Span span, ArgVals);
 /* index.c */
 Val eval_index(Elab *, const Expr *);
 /* text.c */
-const char *text_eval(Elab *, const Expr *);              /* an EX_STR with its "{...}" replaced; interned; NULL after a diagnostic */
+/* an EX_STR with its "{...}" replaced; interned; NULL after a diagnostic */
+const char *text_eval(Elab *, const Expr *);
 /* Finds the parts of a string with braces, literals and expressions in turn, and keeps them in its items; false after a
  * diagnostic. check.c asks for each string of the program, once. */
 bool text_split(Ctx *, Expr *);
+/* layer.c */
+void declare_layer(Elab *, const Stmt *);
+Val call_layer(Elab *, Layer *, Span site, ArgVals);
+Val layer_member(Elab *, const Expr *, const Layer *);
+/* stored.c: the keys of stored tensors */
+Val claim_stored(Elab *, const char *key, Role, const Type *, Init, Span, Span site, uint64_t serial,
+                 const SharedCall *);
+void declare_stored(Elab *, const Stmt *);                /* a param or buffer statement */
+Value *stored_tensor(Call *, const char *name, Role, const Type *, Init);        /* Call.stored */
 /* signature.c */
 bool bind_signature(Elab *, Call *, ArgVals);             /* fills call->args; false after a diagnostic */
 /* call.c */
 bool resolve_stage(Elab *, const Expr *name, Callee *);   /* EX_NAME or EX_MEMBER; false after a diagnostic */
 Val eval_call(Elab *, const Expr *);
 Val call_stage(Elab *, const Expr *stage, Val first, Span first_span);           /* first |> stage */
-void declare_layer(Elab *, const Stmt *);
-Val op_direct(Elab *, OpKind, Span, const Val *args, const Span *arg_spans, InplaceWish);   /* all arguments, in the order of the signature */
-Val claim_stored(Elab *, const char *key, Role, const Type *, Init, Span, Span site, uint64_t serial, const SharedCall *);
-Val layer_member(Elab *, const Expr *, const Layer *);
+/* What a call is to the frontend: passed through Call.frontend to the service that gives out stored tensors. */
+typedef struct Instance {
+    Elab *e;
+    Keys *keys;                                           /* of the body; unused for a layer */
+    const char *segment;                                  /* "" adds nothing */
+    const char *prefix;                                   /* a layer's; NULL: keys->prefix + segment */
+    const SharedCall *shared;
+    uint64_t serial;
+    Span span, site;                                      /* of the stage; of the call */
+} Instance;
+/* name= and inplace=, which every callee understands, are taken out of the arguments. */
+typedef struct Common { const char *name; Span name_span; bool has_name; InplaceWish inplace; } Common;
+bool take_common(Elab *, ArgVals *, bool inplace_too, Common *);                 /* false after a diagnostic */
+Val call_op_with(Elab *, const OpInfo *, Span, Span site, ArgVals, InplaceWish, Instance *);
+bool args_poisoned(ArgVals);
+ArgVals args_copy(Elab *, ArgVals);                       /* off the stack */
+const char *block_path(Elab *, const char *name);
+/* all arguments, in the order of the signature */
+Val op_direct(Elab *, OpKind, Span, const Val *args, const Span *arg_spans, InplaceWish);
 ArgVals eval_args(Elab *, const ArgNodes *, bool has_first, Val first, Span first_span);    /* on the stack: pop_args */
 void pop_args(Elab *, ArgVals);
 /* block.c */
@@ -242,28 +275,34 @@ Val call_block(Elab *, const Global *, Span site, ArgVals, Keys *, const char *p
 /* types.c */
 /* How a written type is held against a value. */
 typedef struct TypeUse {
-    DiagCode code;                                        /* DIAG_SHAPE_MISMATCH: rank and dtype have codes of their own */
+    /* DIAG_SHAPE_MISMATCH: rank and dtype have codes of their own */
+    DiagCode code;
     const char *what;                                     /* "argument x of b", "the result y" */
     Span at, declared;
-    bool binds;                                           /* a bare name is a pattern, bound in the scope on first use */
+    /* a bare name is a pattern, bound in the scope on first use */
+    bool binds;
     bool lenient;                                         /* NAME=expr takes what comes: a net called as a block */
 } TypeUse;
 bool is_scalar_type(const TypeNode *);                    /* int, float, bool, str, dtype */
-bool check_scalar_type(Elab *, const TypeNode *, Val *, const TypeUse *);        /* an int becomes a float where one is wanted */
+/* an int becomes a float where one is wanted */
+bool check_scalar_type(Elab *, const TypeNode *, Val *, const TypeUse *);
 bool written_dtype(Elab *, const TypeNode *, DType *);
 bool match_names(Elab *, const TypeNode *, const Value *, const TypeUse *);      /* dtype, rank, patterns */
 bool match_exact(Elab *, const TypeNode *, const Value *, const TypeUse *);      /* axes that are expressions */
-bool match_type(Elab *, const TypeNode *, Val *, const TypeUse *);               /* all of it, nothing bound: annotations and results */
-/* A type of which every axis is known: inputs and stored tensors. NAME=expr declares a dim, which -D may set if `settable`. */
+/* all of it, nothing bound: annotations and results */
+bool match_type(Elab *, const TypeNode *, Val *, const TypeUse *);
+/* A type of which every axis is known: inputs, stored tensors. NAME=expr declares a dim; -D sets it if `settable`. */
 bool known_type(Elab *, const TypeNode *, const char *what, bool settable, Type *);
 /* stmt.c */
 void exec_body(Elab *, const Stmts *);
 void bind_target(Elab *, Ident, Val);
 /* train.c */
 bool train_key(const char *name);                         /* loss, optimizer, ... */
-bool train_key_stmt(const Stmt *);                        /* optimizer = ..., but not loss = ..., which is an ordinary value */
+/* optimizer = ..., but not loss = ..., which is an ordinary value */
+bool train_key_stmt(const Stmt *);
 bool is_optimizer_call(const Expr *);                     /* optimizer.c: sgd(...): under a misspelt key too */
 void check_train_names(Elab *, ModuleEnv *, Decl *);
-void check_trains(Elab *, ModuleEnv *, const Global *chosen, Graph *);            /* the chosen net is elaborated already */
+/* the chosen net is elaborated already */
+void check_trains(Elab *, ModuleEnv *, const Global *chosen, Graph *);
 
 #endif

@@ -1,7 +1,8 @@
-/* eval.c - expressions: compile-time arithmetic where the operands are numbers, operators of the graph where one is a tensor.
+/* eval.c - expressions: compile-time arithmetic where the operands are numbers, operators of the graph where one is a
+ * tensor.
  *
- * A tree walk. Its recursion is bounded: the parser caps the depth of an expression, MAX_DEPTH that of expressions and bodies
- * together; pipes, which may be of any length, are walked in a loop. */
+ * A tree walk. Its recursion is bounded: the parser caps the depth of an expression, MAX_DEPTH that of expressions and
+ * bodies together; pipes, which may be of any length, are walked in a loop. */
 #include "frontend/elab.h"
 
 #include <math.h>
@@ -138,7 +139,8 @@ static bool wrong_side(Elab *e, AstOp op, Span at, Val v) {
         return true;
     if (may_be_operand(op, v))
         return false;
-    diag(e->ctx, DIAG_OPERAND_TYPE, at, "%s stands beside a tensor, but cannot be an operand of %s", val_text(e, v), ast_op_text(op));
+    diag(e->ctx, DIAG_OPERAND_TYPE, at, "%s stands beside a tensor, but cannot be an operand of %s", val_text(e, v),
+         ast_op_text(op));
     return true;
 }
 
@@ -166,7 +168,8 @@ static Val eval_logical(Elab *e, const Expr *x) {
         return b;
     if (a.kind == V_TENSOR || b.kind == V_TENSOR)
         return eval_binary(e, x->op, x->span, x->op_span, a, x->lhs->span, b, x->rhs->span, INPLACE_AUTO);
-    diag(e->ctx, DIAG_OPERAND_TYPE, x->op_span, "%s cannot be applied to %s and %s", ast_op_text(x->op), val_text(e, a), val_text(e, b));
+    diag(e->ctx, DIAG_OPERAND_TYPE, x->op_span, "%s cannot be applied to %s and %s", ast_op_text(x->op),
+         val_text(e, a), val_text(e, b));
     return v_poison();
 }
 
@@ -192,7 +195,8 @@ bool eval_condition(Elab *e, const Expr *x, bool *truth) {
     if (v.kind == V_BOOL)
         return true;
     if (v.kind == V_TENSOR) {
-        Diag *d = diag(e->ctx, DIAG_NOT_CONSTANT, x->span, "a condition must be known at compile time, not %s", val_text(e, v));
+        Diag *d = diag(e->ctx, DIAG_NOT_CONSTANT, x->span, "a condition must be known at compile time, not %s",
+                       val_text(e, v));
         diag_help(e->ctx, d, "where(condition, a, b) chooses by the elements of a tensor");
     } else if (v.kind != V_POISON) {
         diag(e->ctx, DIAG_OPERAND_TYPE, x->span, "a condition is true or false, not %s", val_text(e, v));
@@ -206,7 +210,8 @@ bool eval_int(Elab *e, const Expr *x, const char *what, int64_t *r) {
     if (v.kind == V_INT)
         return true;
     if (v.kind != V_POISON)
-        diag(e->ctx, v.kind == V_TENSOR ? DIAG_NOT_CONSTANT : DIAG_ARGUMENT_TYPE, x->span, "%s must be an int, not %s", what, val_text(e, v));
+        diag(e->ctx, v.kind == V_TENSOR ? DIAG_NOT_CONSTANT : DIAG_ARGUMENT_TYPE, x->span, "%s must be an int, not %s",
+             what, val_text(e, v));
     return false;
 }
 
@@ -266,7 +271,8 @@ static Val eval_node(Elab *e, const Expr *x) {
     case EX_COND: return eval_cond(e, x);
     case EX_ARROW: break;
     }
-    diag(e->ctx, DIAG_ARGUMENT_TYPE, x->span, "'in -> out' stands only where an operator takes a number of channels or features");
+    diag(e->ctx, DIAG_ARGUMENT_TYPE, x->span,
+         "'in -> out' stands only where an operator takes a number of channels or features");
     return v_poison();
 }
 

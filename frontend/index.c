@@ -1,7 +1,8 @@
 /* index.c - x[...]: of a list, an item or a part; of a tensor, a chain of slice, select and unsqueeze operators.
  *
- * As in PyTorch: negative positions count from the end, the bounds of a slice are clamped, an index outside its axis is an
- * error, `...` stands for the axes not named, `none` adds an axis of 1. Steps are positive. A whole slice makes no operator. */
+ * As in PyTorch: negative positions count from the end, the bounds of a slice are clamped, an index outside its axis
+ * is an error, `...` stands for the axes not named, `none` adds an axis of 1. Steps are positive. A whole slice makes
+ * no operator. */
 #include "frontend/elab.h"
 
 /* Where the work on a tensor stands. */
@@ -27,7 +28,8 @@ static bool range_of(Elab *e, const IndexNode *n, Val *lo, Val *hi, Val *step) {
     ok = optional_int(e, n->hi, "the end of a slice", hi) && ok;
     ok = optional_int(e, n->step, "the step of a slice", step) && ok;
     if (ok && step->kind == V_INT && step->i <= 0) {
-        diag(e->ctx, DIAG_ARGUMENT_VALUE, n->step->span, "the step of a slice is positive, not %lld", (long long)step->i);
+        diag(e->ctx, DIAG_ARGUMENT_VALUE, n->step->span, "the step of a slice is positive, not %lld",
+             (long long)step->i);
         return false;
     }
     if (step->kind == V_NONE)
@@ -110,8 +112,9 @@ static void take_item(Elab *e, Cursor *c, const IndexNode *n, int64_t i) {
     uint64_t size = axis_size(c);
     int64_t at = i < 0 ? i + (int64_t)size : i;
     if (at < 0 || (uint64_t)at >= size) {
-        Diag *d = diag(e->ctx, DIAG_INDEX_RANGE, n->span, "index %lld is out of range: axis %u of %s has size %llu", (long long)i, c->axis,
-                       type_text(e->ctx->scratch, &c->v.tensor->type), (unsigned long long)size);
+        Diag *d =
+            diag(e->ctx, DIAG_INDEX_RANGE, n->span, "index %lld is out of range: axis %u of %s has size %llu",
+                 (long long)i, c->axis, type_text(e->ctx->scratch, &c->v.tensor->type), (unsigned long long)size);
         note_value(e->ctx, d, c->v.tensor);
         c->v = v_poison();
         return;
@@ -135,7 +138,8 @@ static void take_at(Elab *e, Cursor *c, const IndexNode *n) {
         return;
     }
     if (v.kind == V_TENSOR) {
-        Diag *d = diag(e->ctx, DIAG_NOT_CONSTANT, n->span, "an index must be known at compile time, not %s", val_text(e, v));
+        Diag *d =
+            diag(e->ctx, DIAG_NOT_CONSTANT, n->span, "an index must be known at compile time, not %s", val_text(e, v));
         diag_help(e->ctx, d, "index_select(x, dim, index) and gather(x, dim, index) take indices from a tensor");
     } else if (v.kind != V_POISON) {
         diag(e->ctx, DIAG_OPERAND_TYPE, n->span, "an index is an int or a slice, not %s", val_text(e, v));
@@ -158,8 +162,8 @@ static bool count_axes(Elab *e, const Expr *x, const Value *t, unsigned *named) 
             return false;
         }
         if (n->kind != IX_ELLIPSIS && !adds_axis(n) && ++*named > t->type.shape.rank) {
-            Diag *d = diag(e->ctx, DIAG_RANK_MISMATCH, n->span, "too many indices: %s has %u axes", type_text(e->ctx->scratch, &t->type),
-                           (unsigned)t->type.shape.rank);
+            Diag *d = diag(e->ctx, DIAG_RANK_MISMATCH, n->span, "too many indices: %s has %u axes",
+                           type_text(e->ctx->scratch, &t->type), (unsigned)t->type.shape.rank);
             note_value(e->ctx, d, t);
             return false;
         }

@@ -28,8 +28,8 @@ static Val int_divide(Elab *e, AstOp op, Span at, int64_t a, int64_t b) {
         return op == AO_MOD ? v_int(0) : overflow(e, at);
     int64_t q = a / b, r = a % b;
     if (op == AO_DIV && r != 0) {
-        Diag *d = diag(e->ctx, DIAG_INEXACT_DIVISION, at, "%lld / %lld leaves a remainder of %lld", (long long)a, (long long)b,
-                       (long long)r);
+        Diag *d = diag(e->ctx, DIAG_INEXACT_DIVISION, at, "%lld / %lld leaves a remainder of %lld", (long long)a,
+                       (long long)b, (long long)r);
         diag_help(e->ctx, d, "/ of ints is exact division; // rounds down, and a float operand gives a float");
         return v_poison();
     }
@@ -106,7 +106,8 @@ static double as_float(Val v) {
 }
 
 static Val wrong_operands(Elab *e, AstOp op, Span at, Val a, Val b) {
-    Diag *d = diag(e->ctx, DIAG_OPERAND_TYPE, at, "%s cannot be applied to %s and %s", ast_op_text(op), val_text(e, a), val_text(e, b));
+    Diag *d = diag(e->ctx, DIAG_OPERAND_TYPE, at, "%s cannot be applied to %s and %s", ast_op_text(op), val_text(e, a),
+                   val_text(e, b));
     if ((a.kind == V_STR || b.kind == V_STR) && op == AO_ADD)
         diag_help(e->ctx, d, "strings are put together by interpolation: \"layer{i}\"");
     return v_poison();
@@ -163,8 +164,22 @@ Val number_unary(Elab *e, AstOp op, Span at, Val a) {
 
 /* ---- functions */
 
-typedef enum Function { F_ABS, F_CEIL, F_FLOAT, F_FLOOR, F_INT, F_LEN, F_MAX, F_MIN, F_RANGE, F_ROUND, F_SQRT, F_COUNT } Function;
-static const char *const functions[F_COUNT] = {"abs", "ceil", "float", "floor", "int", "len", "max", "min", "range", "round", "sqrt"};
+typedef enum Function {
+    F_ABS,
+    F_CEIL,
+    F_FLOAT,
+    F_FLOOR,
+    F_INT,
+    F_LEN,
+    F_MAX,
+    F_MIN,
+    F_RANGE,
+    F_ROUND,
+    F_SQRT,
+    F_COUNT
+} Function;
+static const char *const functions[F_COUNT] = {"abs", "ceil", "float", "floor", "int", "len",
+                                               "max", "min",  "range", "round", "sqrt"};
 
 const char *const *function_names(size_t *n) {
     *n = F_COUNT;
@@ -184,8 +199,8 @@ bool is_function(const char *name) {
 
 static Val refuse_argument(Elab *e, const Callee *c, const ArgVal *a, const char *wanted) {
     if (a->v.kind != V_POISON)
-        diag(e->ctx, a->v.kind == V_TENSOR ? DIAG_NOT_CONSTANT : DIAG_ARGUMENT_TYPE, a->span, "%s takes %s, not %s", c->name, wanted,
-             val_text(e, a->v));
+        diag(e->ctx, a->v.kind == V_TENSOR ? DIAG_NOT_CONSTANT : DIAG_ARGUMENT_TYPE, a->span, "%s takes %s, not %s",
+             c->name, wanted, val_text(e, a->v));
     return v_poison();
 }
 
@@ -206,8 +221,8 @@ static Val range_list(Elab *e, const Callee *c, ArgVals args) {
     uint64_t step = up ? (uint64_t)v[2] : 0 - (uint64_t)v[2];
     uint64_t n = any ? (span - 1) / step + 1 : 0;
     if (n > e->ctx->max_ops) {
-        diag(e->ctx, DIAG_UNROLL_LIMIT, c->span, "a range of %llu items is above the limit of %llu", (unsigned long long)n,
-             (unsigned long long)e->ctx->max_ops);
+        diag(e->ctx, DIAG_UNROLL_LIMIT, c->span, "a range of %llu items is above the limit of %llu",
+             (unsigned long long)n, (unsigned long long)e->ctx->max_ops);
         return v_poison();
     }
     Val *items = NEW_ARRAY(e->arena, Val, n > 0 ? n : 1);
@@ -279,7 +294,8 @@ Val call_function(Elab *e, const Callee *c, Span span, ArgVals args) {
     uint32_t lo = 1, hi = f == F_RANGE ? 3 : f == F_MAX || f == F_MIN ? UINT32_MAX : 1;
     for (uint32_t i = 0; i < args.n; i++) {
         if (args.p[i].name.name != NULL) {
-            diag(e->ctx, DIAG_UNKNOWN_ARGUMENT, args.p[i].name.span, "%s has no argument '%s'", c->name, args.p[i].name.name);
+            diag(e->ctx, DIAG_UNKNOWN_ARGUMENT, args.p[i].name.span, "%s has no argument '%s'", c->name,
+                 args.p[i].name.name);
             return v_poison();
         }
         if (val_has_poison(args.p[i].v))
@@ -290,7 +306,8 @@ Val call_function(Elab *e, const Callee *c, Span span, ArgVals args) {
         return v_poison();
     }
     if (args.n > hi) {
-        diag(e->ctx, DIAG_EXTRA_ARGUMENT, args.p[hi].span, "%s takes at most %u argument%s", c->name, (unsigned)hi, hi == 1 ? "" : "s");
+        diag(e->ctx, DIAG_EXTRA_ARGUMENT, args.p[hi].span, "%s takes at most %u argument%s", c->name, (unsigned)hi,
+             hi == 1 ? "" : "s");
         return v_poison();
     }
     if (f == F_RANGE)

@@ -1,5 +1,6 @@
-/* optimizer.c - the right-hand sides of a train block that are no expressions: optimizers, schedules and ways to checkpoint.
- * Each form is a name and keyword arguments (positional ones in the order written here) with PyTorch's defaults and ranges.
+/* optimizer.c - the right-hand sides of a train block that are no expressions: optimizers, schedules and ways to
+ * checkpoint. Each form is a name and keyword arguments (positional ones in the order written here) with PyTorch's
+ * defaults and ranges.
  *
  *   sgd(lr=1e-3, momentum=0, dampening=0, weight_decay=0, nesterov=false)
  *   adam(lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, amsgrad=false); adamw: weight_decay=1e-2
@@ -7,16 +8,19 @@
  *   adagrad(lr=1e-2, lr_decay=0, weight_decay=0, initial_accumulator_value=0, eps=1e-10)
  *   rmsprop(lr=1e-2, alpha=0.99, eps=1e-8, weight_decay=0, momentum=0, centered=false)
  *   adafactor(lr=1e-2, beta2_decay=-0.8, eps=(none, 1e-3), d=1.0, weight_decay=0)
- *   constant(warmup=0)  cosine(steps, warmup=0, min_factor=0)  linear(steps, warmup=0, min_factor=0)  step(every, gamma=0.1, warmup=0)
- *   none  annotated  sqrt  auto(segments=none) */
+ *   constant(warmup=0)  cosine(steps, warmup=0, min_factor=0)  linear(steps, warmup=0, min_factor=0)  step(every,
+ * gamma=0.1, warmup=0) none  annotated  sqrt  auto(segments=none) */
 #include "frontend/trainforms.h"
 
 #include <math.h>
 #include <string.h>
 
 static const FormArg sgd_args[] = {
-    {"lr", FORM_NUMBER, 1e-3, 0, INFINITY}, {"momentum", FORM_NUMBER, 0, 0, INFINITY}, {"dampening", FORM_NUMBER, 0, -INFINITY, INFINITY},
-    {"weight_decay", FORM_NUMBER, 0, 0, INFINITY}, {"nesterov", FORM_BOOL, 0, 0, 1},
+    {"lr", FORM_NUMBER, 1e-3, 0, INFINITY},
+    {"momentum", FORM_NUMBER, 0, 0, INFINITY},
+    {"dampening", FORM_NUMBER, 0, -INFINITY, INFINITY},
+    {"weight_decay", FORM_NUMBER, 0, 0, INFINITY},
+    {"nesterov", FORM_BOOL, 0, 0, 1},
 };
 static const FormArg adam_args[] = {
     {"lr", FORM_NUMBER, 1e-3, 0, INFINITY}, {"betas", FORM_PAIR, 0.9, 0, 1}, {"eps", FORM_NUMBER, 1e-8, 0, INFINITY},
@@ -27,16 +31,19 @@ static const FormArg adamw_args[] = {
     {"weight_decay", FORM_NUMBER, 1e-2, 0, INFINITY}, {"amsgrad", FORM_BOOL, 0, 0, 1},
 };
 static const FormArg adagrad_args[] = {
-    {"lr", FORM_NUMBER, 1e-2, 0, INFINITY}, {"lr_decay", FORM_NUMBER, 0, 0, INFINITY}, {"weight_decay", FORM_NUMBER, 0, 0, INFINITY},
-    {"initial_accumulator_value", FORM_NUMBER, 0, 0, INFINITY}, {"eps", FORM_NUMBER, 1e-10, 0, INFINITY},
+    {"lr", FORM_NUMBER, 1e-2, 0, INFINITY},        {"lr_decay", FORM_NUMBER, 0, 0, INFINITY},
+    {"weight_decay", FORM_NUMBER, 0, 0, INFINITY}, {"initial_accumulator_value", FORM_NUMBER, 0, 0, INFINITY},
+    {"eps", FORM_NUMBER, 1e-10, 0, INFINITY},
 };
 static const FormArg rmsprop_args[] = {
-    {"lr", FORM_NUMBER, 1e-2, 0, INFINITY}, {"alpha", FORM_NUMBER, 0.99, 0, INFINITY}, {"eps", FORM_NUMBER, 1e-8, 0, INFINITY},
-    {"weight_decay", FORM_NUMBER, 0, 0, INFINITY}, {"momentum", FORM_NUMBER, 0, 0, INFINITY}, {"centered", FORM_BOOL, 0, 0, 1},
+    {"lr", FORM_NUMBER, 1e-2, 0, INFINITY},    {"alpha", FORM_NUMBER, 0.99, 0, INFINITY},
+    {"eps", FORM_NUMBER, 1e-8, 0, INFINITY},   {"weight_decay", FORM_NUMBER, 0, 0, INFINITY},
+    {"momentum", FORM_NUMBER, 0, 0, INFINITY}, {"centered", FORM_BOOL, 0, 0, 1},
 };
 static const FormArg adafactor_args[] = {
-    {"lr", FORM_NUMBER, 1e-2, 0, INFINITY}, {"beta2_decay", FORM_NUMBER, -0.8, -INFINITY, 0}, {"eps", FORM_EPS_PAIR, 0, 0, INFINITY},
-    {"d", FORM_NUMBER, 1, 1, INFINITY}, {"weight_decay", FORM_NUMBER, 0, 0, INFINITY},
+    {"lr", FORM_NUMBER, 1e-2, 0, INFINITY},        {"beta2_decay", FORM_NUMBER, -0.8, -INFINITY, 0},
+    {"eps", FORM_EPS_PAIR, 0, 0, INFINITY},        {"d", FORM_NUMBER, 1, 1, INFINITY},
+    {"weight_decay", FORM_NUMBER, 0, 0, INFINITY},
 };
 static const FormArg adam8bit_args[] = {
     {"lr", FORM_NUMBER, 1e-3, 0, INFINITY}, {"betas", FORM_PAIR, 0.9, 0, 1}, {"eps", FORM_NUMBER, 1e-8, 0, INFINITY},
@@ -44,17 +51,25 @@ static const FormArg adam8bit_args[] = {
 };
 /* Parallel to OptimizerKind. */
 static const Form optimizers[] = {
-    {"sgd", sgd_args, COUNT_OF(sgd_args)}, {"adam", adam_args, COUNT_OF(adam_args)}, {"adamw", adamw_args, COUNT_OF(adamw_args)},
-    {"adagrad", adagrad_args, COUNT_OF(adagrad_args)}, {"rmsprop", rmsprop_args, COUNT_OF(rmsprop_args)},
-    {"adafactor", adafactor_args, COUNT_OF(adafactor_args)}, {"adam8bit", adam8bit_args, COUNT_OF(adam8bit_args)},
+    {"sgd", sgd_args, COUNT_OF(sgd_args)},
+    {"adam", adam_args, COUNT_OF(adam_args)},
+    {"adamw", adamw_args, COUNT_OF(adamw_args)},
+    {"adagrad", adagrad_args, COUNT_OF(adagrad_args)},
+    {"rmsprop", rmsprop_args, COUNT_OF(rmsprop_args)},
+    {"adafactor", adafactor_args, COUNT_OF(adafactor_args)},
+    {"adam8bit", adam8bit_args, COUNT_OF(adam8bit_args)},
 };
 
 static const FormArg constant_args[] = {{"warmup", FORM_COUNT, 0, 0, INFINITY}};
 static const FormArg cosine_args[] = {
-    {"steps", FORM_COUNT, NAN, 1, INFINITY}, {"warmup", FORM_COUNT, 0, 0, INFINITY}, {"min_factor", FORM_NUMBER, 0, 0, 1},
+    {"steps", FORM_COUNT, NAN, 1, INFINITY},
+    {"warmup", FORM_COUNT, 0, 0, INFINITY},
+    {"min_factor", FORM_NUMBER, 0, 0, 1},
 };
 static const FormArg step_args[] = {
-    {"every", FORM_COUNT, NAN, 1, INFINITY}, {"gamma", FORM_NUMBER, 0.1, 0, INFINITY}, {"warmup", FORM_COUNT, 0, 0, INFINITY},
+    {"every", FORM_COUNT, NAN, 1, INFINITY},
+    {"gamma", FORM_NUMBER, 0.1, 0, INFINITY},
+    {"warmup", FORM_COUNT, 0, 0, INFINITY},
 };
 /* Parallel to ScheduleKind. */
 static const Form schedules[] = {
@@ -64,7 +79,8 @@ static const Form schedules[] = {
 
 static const FormArg auto_args[] = {{"segments", FORM_COUNT, 0, 1, INFINITY}};
 /* Parallel to CheckpointKind. */
-static const Form checkpoints[] = {{"annotated", NULL, 0}, {"none", NULL, 0}, {"sqrt", NULL, 0}, {"auto", auto_args, COUNT_OF(auto_args)}};
+static const Form checkpoints[] = {
+    {"annotated", NULL, 0}, {"none", NULL, 0}, {"sqrt", NULL, 0}, {"auto", auto_args, COUNT_OF(auto_args)}};
 
 /* ---- reading a form */
 
@@ -151,8 +167,8 @@ static bool unknown_form_arg(Elab *e, const Form *form, const ArgVal *a) {
     for (uint32_t i = 0; i < form->nargs; i++)
         names[i] = form->args[i].name;
     if (a->name.name == NULL) {
-        diag(e->ctx, DIAG_EXTRA_ARGUMENT, a->span, "%s takes %u argument%s, and this is one more", form->name, (unsigned)form->nargs,
-             form->nargs == 1 ? "" : "s");
+        diag(e->ctx, DIAG_EXTRA_ARGUMENT, a->span, "%s takes %u argument%s, and this is one more", form->name,
+             (unsigned)form->nargs, form->nargs == 1 ? "" : "s");
         return false;
     }
     Diag *d = diag(e->ctx, DIAG_UNKNOWN_ARGUMENT, a->name.span, "%s has no argument '%s'", form->name, a->name.name);
@@ -276,8 +292,8 @@ bool read_schedule(Elab *e, const Expr *x, Schedule *s) {
     s->every = (uint64_t)value_of(f, &v, "every", 0);
     s->gamma = value_of(f, &v, "gamma", 0);
     if (s->steps > 0 && s->warmup >= s->steps) {
-        diag(e->ctx, DIAG_TRAIN, x->span, "a warmup of %llu steps leaves nothing of %llu", (unsigned long long)s->warmup,
-             (unsigned long long)s->steps);
+        diag(e->ctx, DIAG_TRAIN, x->span, "a warmup of %llu steps leaves nothing of %llu",
+             (unsigned long long)s->warmup, (unsigned long long)s->steps);
         return false;
     }
     return true;

@@ -1,9 +1,9 @@
 /* signature.c - the arguments of a call against the signature of an operator.
  *
- * Positional arguments go by kind (ir/op.def): a tensor takes the first free argument that may be a tensor, anything else
- * the first free one that may be something else, so that lstm(x, 48) and lstm(x, h0, c0, 48) both read well and where(c, 0.0, x)
- * keeps its order. Values are converted to what the signature says: int[2] from one int or two, a list from `ints`, an int
- * where a float is wanted. Each mistake is reported at the argument. */
+ * Positional arguments go by kind (ir/op.def): a tensor takes the first free argument that may be a tensor, anything
+ * else the first free one that may be something else, so that lstm(x, 48) and lstm(x, h0, c0, 48) both read well and
+ * where(c, 0.0, x) keeps its order. Values are converted to what the signature says: int[2] from one int or two, a
+ * list from `ints`, an int where a float is wanted. Each mistake is reported at the argument. */
 #include "frontend/elab.h"
 
 #include <string.h>
@@ -34,8 +34,8 @@ static void help_signature(Binder *b, Diag *d) {
 /* PyTorch's habit of writing the input width first. */
 static void help_inferred(Elab *e, const OpInfo *info, Diag *d) {
     if (strncmp(info->name, "conv", 4) == 0)
-        diag_help(e->ctx, d, "in_channels is inferred: write %s(20, 5) or %s(1 -> 20, 5), not %s(1, 20, 5)", info->name, info->name,
-                  info->name);
+        diag_help(e->ctx, d, "in_channels is inferred: write %s(20, 5) or %s(1 -> 20, 5), not %s(1, 20, 5)",
+                  info->name, info->name, info->name);
     else if (info->kind == OP_LINEAR)
         diag_help(e->ctx, d, "in_features is inferred: write linear(10) or linear(500 -> 10), not linear(500, 10)");
 }
@@ -72,7 +72,8 @@ static bool to_ints(Binder *b, uint32_t i, const ArgVal *a, Datum *out) {
 static bool to_int_n(Binder *b, uint32_t i, const ArgVal *a, Datum *out) {
     uint32_t n = b->info->params[i].n;
     int64_t v[8];
-    const char *wanted = n == 1 ? "an int" : arena_printf(b->e->ctx->scratch, "an int or a tuple of %u ints", (unsigned)n);
+    const char *wanted =
+        n == 1 ? "an int" : arena_printf(b->e->ctx->scratch, "an int or a tuple of %u ints", (unsigned)n);
     if (a->v.kind != V_INT && (a->v.kind != V_LIST || !all_ints(a->v) || a->v.n != n))
         return refuse_kind(b, i, a, wanted);
     for (uint32_t k = 0; k < n; k++)
@@ -151,7 +152,8 @@ static bool convert(Binder *b, uint32_t i, const ArgVal *a, Arg *out) {
     const Param *p = &b->info->params[i];
     Datum *d = &out->value;
     if (a->has_from && p->type != P_CHANNELS) {
-        diag(b->e->ctx, DIAG_ARGUMENT_TYPE, a->span, "'in -> out' is only for channels and features, not for %s", param_name(b, i));
+        diag(b->e->ctx, DIAG_ARGUMENT_TYPE, a->span, "'in -> out' is only for channels and features, not for %s",
+             param_name(b, i));
         return false;
     }
     if (a->v.kind == V_NONE && p->optional && p->dflt.kind == D_NONE) {
@@ -183,8 +185,8 @@ static bool convert(Binder *b, uint32_t i, const ArgVal *a, Arg *out) {
 static bool fill(Binder *b, uint32_t i, const ArgVal *a) {
     Arg *out = &b->args[i];
     if (out->given) {
-        Diag *d = diag(b->e->ctx, DIAG_DUPLICATE, a->name.name != NULL ? a->name.span : a->span, "%s is given twice to %s", param_name(b, i),
-                       b->info->name);
+        Diag *d = diag(b->e->ctx, DIAG_DUPLICATE, a->name.name != NULL ? a->name.span : a->span,
+                       "%s is given twice to %s", param_name(b, i), b->info->name);
         diag_note(b->e->ctx, d, out->span, "it has a value already");
         return false;
     }
@@ -202,7 +204,9 @@ static uint32_t place_of(const Binder *b, Val v) {
         const Param *p = &b->info->params[i];
         if (b->args[i].given)
             continue;
-        if (v.kind == V_NONE ? p->optional && p->dflt.kind == D_NONE : tensor ? takes_tensor(p->type) : takes_other(p->type))
+        if (v.kind == V_NONE ? p->optional && p->dflt.kind == D_NONE
+            : tensor         ? takes_tensor(p->type)
+                             : takes_other(p->type))
             return i;
     }
     return b->info->nparams;
@@ -233,12 +237,13 @@ static bool no_place(Binder *b, const ArgVal *a) {
     for (uint32_t i = 0; i < info->nparams; i++)
         lacks = lacks || (!tensor && !b->args[i].given && !info->params[i].optional);
     if (lacks) {
-        Diag *d = diag(b->e->ctx, DIAG_ARGUMENT_TYPE, a->span, "%s takes a tensor here, not %s", info->name, val_text(b->e, a->v));
+        Diag *d = diag(b->e->ctx, DIAG_ARGUMENT_TYPE, a->span, "%s takes a tensor here, not %s", info->name,
+                       val_text(b->e, a->v));
         help_signature(b, d);
         return false;
     }
-    Diag *d = diag(b->e->ctx, DIAG_EXTRA_ARGUMENT, a->span, "%s has no argument left for %s: too many arguments", info->name,
-                   val_text(b->e, a->v));
+    Diag *d = diag(b->e->ctx, DIAG_EXTRA_ARGUMENT, a->span, "%s has no argument left for %s: too many arguments",
+                   info->name, val_text(b->e, a->v));
     help_signature(b, d);
     help_inferred(b->e, b->info, d);
     return false;
@@ -261,7 +266,8 @@ static bool bind_positional(Binder *b, ArgVals args, uint32_t *k) {
 static bool bind_extra(Binder *b, const ArgVal *a, uint32_t capacity) {
     Call *c = b->call;
     if (a->v.kind != V_INT) {
-        diag(b->e->ctx, DIAG_ARGUMENT_TYPE, a->span, "the size of '%s' is an int, not %s", a->name.name, val_text(b->e, a->v));
+        diag(b->e->ctx, DIAG_ARGUMENT_TYPE, a->span, "the size of '%s' is an int, not %s", a->name.name,
+             val_text(b->e, a->v));
         return false;
     }
     if (c->extra_names == NULL) {
@@ -319,8 +325,8 @@ static bool fill_defaults(Binder *b) {
         if (p->optional)
             continue;
         bool tensor = takes_tensor(p->type);
-        Diag *d = diag(b->e->ctx, DIAG_MISSING_ARGUMENT, b->call->span, "%s needs %s%s", b->info->name, tensor ? "the tensor " : "",
-                       param_name(b, i));
+        Diag *d = diag(b->e->ctx, DIAG_MISSING_ARGUMENT, b->call->span, "%s needs %s%s", b->info->name,
+                       tensor ? "the tensor " : "", param_name(b, i));
         help_signature(b, d);
         ok = false;
         break;

@@ -1,6 +1,7 @@
 /* stmt.c - statements of a body, elaborated from top to bottom like tracing: each binding is a new value, loops and
- * branches are unrolled, and what they rebind is what comes out. Names live as long as the body, a loop's variables as long
- * as the loop. The number of statements elaborated is bounded with the number of operators, so that empty loops end too. */
+ * branches are unrolled, and what they rebind is what comes out. Names live as long as the body, a loop's variables as
+ * long as the loop. The number of statements elaborated is bounded with the number of operators, so that empty loops
+ * end too. */
 #include "frontend/elab.h"
 
 #include <string.h>
@@ -12,7 +13,8 @@ static void name_value(Elab *e, const char *name, Value *v) {
     if (v->def == NULL || strcmp(name, "_") == 0)
         return;
     size_t len = strlen(v->def->path);
-    bool unnamed = v->name == v->def->path || (v->def->nout > 1 && strncmp(v->name, v->def->path, len) == 0 && v->name[len] == '.');
+    bool unnamed = v->name == v->def->path ||
+                   (v->def->nout > 1 && strncmp(v->name, v->def->path, len) == 0 && v->name[len] == '.');
     if (unnamed)
         v->name = graph_unique(e->ctx, e->g, arena_printf(e->ctx->scratch, "%s/%s", e->scope->path, name));
 }
@@ -39,12 +41,13 @@ static void assign_poison(Elab *e, const Idents *targets) {
 }
 
 void names_and_values_differ(Elab *e, Span at, size_t names, size_t values) {
-    diag(e->ctx, DIAG_ARITY, at, "%u name%s on the left, but %u value%s on the right", (unsigned)names, names == 1 ? "" : "s",
-         (unsigned)values, values == 1 ? "" : "s");
+    diag(e->ctx, DIAG_ARITY, at, "%u name%s on the left, but %u value%s on the right", (unsigned)names,
+         names == 1 ? "" : "s", (unsigned)values, values == 1 ? "" : "s");
 }
 
 static void wrong_arity(Elab *e, const Stmt *s, size_t nvalues) {
-    names_and_values_differ(e, span_join(s->values.p[0]->span, s->values.p[s->values.n - 1]->span), s->targets.n, nvalues);
+    names_and_values_differ(e, span_join(s->values.p[0]->span, s->values.p[s->values.n - 1]->span), s->targets.n,
+                            nvalues);
     assign_poison(e, &s->targets);
 }
 
@@ -92,7 +95,10 @@ static void exec_assign(Elab *e, const Stmt *s) {
 static void exec_typed(Elab *e, const Stmt *s) {
     Ident id = s->targets.p[0];
     Val v = eval_first(e, s->values.p[0]);
-    TypeUse use = {.code = DIAG_TYPE_ANNOTATION, .what = id.name, .at = s->values.p[0]->span, .declared = s->type->span};
+    TypeUse use = {.code = DIAG_TYPE_ANNOTATION,
+                   .what = id.name,
+                   .at = s->values.p[0]->span,
+                   .declared = s->type->span};
     match_type(e, s->type, &v, &use);
     assign(e, id, v);
 }
@@ -108,129 +114,14 @@ static void exec_augment(Elab *e, const Stmt *s) {
     }
     Val old = b->v, v = eval(e, x);
     if (old.kind != V_TENSOR && old.kind != V_POISON && v_first(v).kind == V_TENSOR) {
-        Diag *d = diag(e->ctx, DIAG_OPERAND_TYPE, id.span, "%s is %s: there is no tensor to write in place", id.name, val_text(e, old));
+        Diag *d = diag(e->ctx, DIAG_OPERAND_TYPE, id.span, "%s is %s: there is no tensor to write in place", id.name,
+                       val_text(e, old));
         diag_help(e->ctx, d, "write %s = %s %s ...", id.name, id.name, ast_op_text(s->op));
         v = v_poison();
     }
     bool demand = old.kind == V_TENSOR;
-    assign(e, id, eval_binary(e, s->op, s->span, id.span, old, id.span, v, x->span, demand ? INPLACE_DEMAND : INPLACE_AUTO));
-}
-
-/* ---- stored tensors */
-
-static bool init_number(Elab *e, const ArgVal *a, double *r) {
-    if (!val_is_number(a->v)) {
-        if (a->v.kind != V_POISON)
-            diag(e->ctx, DIAG_ARGUMENT_TYPE, a->span, "a start value is made of numbers, not of %s", val_text(e, a->v));
-        return false;
-    }
-    *r = a->v.kind == V_INT ? (double)a->v.i : a->v.f;
-    return true;
-}
-
-static const struct { const char *name; InitKind kind; uint32_t nargs; const char *args[2]; double dflt[2]; bool has_dflt; } inits[] = {
-    {"zeros", INIT_ZEROS, 0, {NULL, NULL}, {0, 0}, true},
-    {"ones", INIT_ONES, 0, {NULL, NULL}, {0, 0}, true},
-    {"constant", INIT_CONSTANT, 1, {"value", NULL}, {0, 0}, false},
-    {"normal", INIT_NORMAL, 2, {"mean", "std"}, {0, 1}, true},
-    {"uniform", INIT_UNIFORM, 2, {"a", "b"}, {0, 1}, true},
-    {"kaiming_uniform", INIT_KAIMING_UNIFORM, 1, {"a", NULL}, {0, 0}, true},
-};
-
-bool is_initialiser(const char *name) {
-    for (size_t i = 0; i < COUNT_OF(inits); i++)
-        if (strcmp(inits[i].name, name) == 0)
-            return true;
-    return false;
-}
-
-static bool init_args(Elab *e, size_t which, const Expr *x, ArgVals args, Init *init) {
-    double v[2] = {inits[which].dflt[0], inits[which].dflt[1]};
-    bool given[2] = {false, false};
-    for (uint32_t i = 0; i < args.n; i++) {
-        const ArgVal *a = &args.p[i];
-        uint32_t k = i;
-        for (k = a->name.name != NULL ? 0 : i; a->name.name != NULL && k < inits[which].nargs; k++)
-            if (strcmp(a->name.name, inits[which].args[k]) == 0)
-                break;
-        if (k >= inits[which].nargs) {
-            diag(e->ctx, a->name.name != NULL ? DIAG_UNKNOWN_ARGUMENT : DIAG_EXTRA_ARGUMENT, a->span, "%s takes %u argument%s",
-                 inits[which].name, (unsigned)inits[which].nargs, inits[which].nargs == 1 ? "" : "s");
-            return false;
-        }
-        if (given[k]) {
-            diag(e->ctx, DIAG_DUPLICATE, a->span, "%s is given twice", inits[which].args[k]);
-            return false;
-        }
-        given[k] = true;
-        if (!init_number(e, a, &v[k]))
-            return false;
-    }
-    if (!inits[which].has_dflt && !given[0]) {
-        diag(e->ctx, DIAG_MISSING_ARGUMENT, x->span, "%s needs %s", inits[which].name, inits[which].args[0]);
-        return false;
-    }
-    *init = (Init){inits[which].kind, v[0], v[1]};
-    if (init->kind == INIT_NORMAL && v[1] < 0)
-        diag(e->ctx, DIAG_ARGUMENT_VALUE, x->span, "the standard deviation of normal is not negative");
-    else if (init->kind == INIT_UNIFORM && v[1] < v[0])
-        diag(e->ctx, DIAG_ARGUMENT_VALUE, x->span, "uniform goes from the lower to the higher number");
-    return true;
-}
-
-static bool eval_init(Elab *e, const Expr *x, Init *init) {
-    *init = (Init){INIT_ZEROS, 0, 0};
-    if (x == NULL)
-        return true;
-    const Expr *name = x->kind == EX_CALL ? x->lhs : x;
-    for (size_t i = 0; name->kind == EX_NAME && i < COUNT_OF(inits); i++) {
-        if (strcmp(inits[i].name, name->name) != 0 || scope_find(e->scope, name->name) != NULL)
-            continue;
-        ArgVals args = eval_args(e, x->kind == EX_CALL ? &x->args : NULL, false, v_none(), x->span);
-        bool ok = init_args(e, i, x, args, init);
-        pop_args(e, args);
-        return ok;
-    }
-    Val v = eval_first(e, x);
-    if (v.kind == V_BOOL)
-        v = v_int(v.b);
-    if (!val_is_number(v)) {
-        if (v.kind != V_POISON) {
-            Diag *d = diag(e->ctx, DIAG_ARGUMENT_TYPE, x->span, "a start value is a number or one of the initialisers, not %s", val_text(e, v));
-            diag_help(e->ctx, d, "there are zeros, ones, constant(v), normal(mean, std), uniform(a, b), kaiming_uniform(a)");
-        }
-        return false;
-    }
-    *init = (Init){INIT_CONSTANT, v.kind == V_INT ? (double)v.i : v.f, 0};
-    return true;
-}
-
-static void exec_stored(Elab *e, const Stmt *s) {
-    Ident id = s->targets.p[0];
-    const Binding *old = scope_find(e->scope, id.name);
-    Type type;
-    Init init;
-    if (old != NULL && old->decl != s) {
-        Diag *d = diag(e->ctx, DIAG_DUPLICATE, id.span, "%s is declared already", id.name);
-        diag_note(e->ctx, d, old->span, "it is bound here");
-        return;
-    }
-    const char *what = arena_printf(e->ctx->scratch, "%s %s", s->kind == ST_PARAM ? "param" : "buffer", id.name);
-    scope_bind(e, e->scope, id, v_poison(), s);
-    bool ok = known_type(e, s->type, what, false, &type);
-    if (!eval_init(e, s->values.n > 0 ? s->values.p[0] : NULL, &init) || !ok)
-        return;
-    if (s->kind == ST_PARAM && !dtype_is_float(type.dtype)) {
-        Diag *d = diag(e->ctx, DIAG_DTYPE_MISMATCH, s->type->span, "param %s is trained, so it is a float, not %s", id.name, dtype_name(type.dtype));
-        diag_help(e->ctx, d, "a stored tensor that is not trained is a buffer");
-        return;
-    }
-    const char *key = arena_printf(e->ctx->scratch, "%s%s", e->scope->keys->prefix, id.name);
-    Role role = s->kind == ST_PARAM ? ROLE_PARAM : ROLE_BUFFER;
-    Val v = claim_stored(e, key, role, &type, init, s->span, s->span, ++e->serials, e->scope->keys->shared);
-    if (v.kind == V_TENSOR)
-        v.tensor->declared = true;
-    scope_bind(e, e->scope, id, v, s);
+    assign(e, id,
+           eval_binary(e, s->op, s->span, id.span, old, id.span, v, x->span, demand ? INPLACE_DEMAND : INPLACE_AUTO));
 }
 
 /* ---- loops and branches */
@@ -249,7 +140,8 @@ static void exec_repeat(Elab *e, const Stmt *s) {
     if (!eval_int(e, s->cond, "the count of repeat", &n))
         return;
     if (n < 0) {
-        diag(e->ctx, DIAG_ARGUMENT_VALUE, s->cond->span, "repeat takes a count that is not negative, not %lld", (long long)n);
+        diag(e->ctx, DIAG_ARGUMENT_VALUE, s->cond->span, "repeat takes a count that is not negative, not %lld",
+             (long long)n);
         return;
     }
     for (int64_t i = 0; i < n; i++)
@@ -270,7 +162,8 @@ static bool bind_loop(Elab *e, const Stmt *s, Val item) {
     }
     if (item.kind != V_POISON)
         diag(e->ctx, DIAG_ARITY, s->cond->span, "the loop has %u names, but an item is %s", (unsigned)n,
-             item.kind == V_LIST ? arena_printf(e->ctx->scratch, "a tuple of %u values", (unsigned)item.n) : val_text(e, item));
+             item.kind == V_LIST ? arena_printf(e->ctx->scratch, "a tuple of %u values", (unsigned)item.n)
+                                 : val_text(e, item));
     return false;
 }
 
@@ -280,9 +173,11 @@ static void exec_for(Elab *e, const Stmt *s) {
     size_t n = s->targets.n;
     if (seq.kind != V_LIST) {
         if (seq.kind != V_POISON) {
-            Diag *d = diag(e->ctx, DIAG_OPERAND_TYPE, s->cond->span, "a loop goes over a list, not over %s", val_text(e, seq));
+            Diag *d = diag(e->ctx, DIAG_OPERAND_TYPE, s->cond->span, "a loop goes over a list, not over %s",
+                           val_text(e, seq));
             if (seq.kind == V_INT)
-                diag_help(e->ctx, d, "range(%lld) is the list of 0 up to it; repeat %lld { ... } needs no name", (long long)seq.i, (long long)seq.i);
+                diag_help(e->ctx, d, "range(%lld) is the list of 0 up to it; repeat %lld { ... } needs no name",
+                          (long long)seq.i, (long long)seq.i);
             else if (seq.kind == V_TENSOR)
                 diag_help(e->ctx, d, "range(x.shape[0]) counts along an axis, chunk and split make lists of parts");
         }
@@ -337,7 +232,8 @@ static void exec_assert(Elab *e, const Stmt *s) {
 /* The i-th result against its declaration; `at` is its expression. */
 static void check_result(Elab *e, size_t i, Val *v, Span at) {
     const ResultNode *r = &e->scope->decl->results.p[i];
-    const char *what = r->name.name != NULL ? arena_printf(e->ctx->scratch, "the result %s", r->name.name) : "the result";
+    const char *what =
+        r->name.name != NULL ? arena_printf(e->ctx->scratch, "the result %s", r->name.name) : "the result";
     TypeUse use = {.code = DIAG_RESULT_TYPE, .what = what, .at = at, .declared = r->span};
     if (v->kind != V_POISON && !match_type(e, r->type, v, &use) && v->kind != V_TENSOR)
         *v = v_poison();
@@ -366,8 +262,9 @@ static void exec_return(Elab *e, const Stmt *s) {
     if (declared > 0 && n != declared) {
         if (n == 1 && only.kind == V_POISON)
             return;
-        Diag *d = diag(e->ctx, DIAG_ARITY, s->span, "%s returns %u value%s here, but declares %u result%s", scope->decl->name.name, (unsigned)n,
-                       n == 1 ? "" : "s", (unsigned)declared, declared == 1 ? "" : "s");
+        Diag *d =
+            diag(e->ctx, DIAG_ARITY, s->span, "%s returns %u value%s here, but declares %u result%s",
+                 scope->decl->name.name, (unsigned)n, n == 1 ? "" : "s", (unsigned)declared, declared == 1 ? "" : "s");
         diag_note(e->ctx, d, scope->decl->results.p[0].span, "the results are declared here");
         scope->results.n = 0;
         vec_push(e->arena, &scope->results, v_poison());
@@ -376,7 +273,8 @@ static void exec_return(Elab *e, const Stmt *s) {
     for (size_t i = 0; i < n; i++) {
         if (declared > 0)
             check_result(e, i, &scope->results.p[i], scope->result_spans.p[i]);
-        if (has_annot(&s->annots, "keep") && scope->results.p[i].kind == V_TENSOR && scope->results.p[i].tensor->def != NULL)
+        if (has_annot(&s->annots, "keep") && scope->results.p[i].kind == V_TENSOR &&
+            scope->results.p[i].tensor->def != NULL)
             scope->results.p[i].tensor->def->keep = true;
     }
 }
@@ -387,7 +285,7 @@ static void exec_kind(Elab *e, const Stmt *s) {
     case ST_TYPED: exec_typed(e, s); break;
     case ST_AUGMENT: exec_augment(e, s); break;
     case ST_LAYER: declare_layer(e, s); break;
-    case ST_PARAM: case ST_BUFFER: exec_stored(e, s); break;
+    case ST_PARAM: case ST_BUFFER: declare_stored(e, s); break;
     case ST_RETURN: exec_return(e, s); break;
     case ST_ASSERT: exec_assert(e, s); break;
     case ST_FOR: exec_for(e, s); break;
@@ -398,7 +296,8 @@ static void exec_kind(Elab *e, const Stmt *s) {
 
 static void exec_stmt(Elab *e, const Stmt *s) {
     if (++e->steps > 16 * e->ctx->max_ops + 100000) {
-        diag(e->ctx, DIAG_UNROLL_LIMIT, s->span, "loops unroll to more than %llu statements", (unsigned long long)e->steps - 1);
+        diag(e->ctx, DIAG_UNROLL_LIMIT, s->span, "loops unroll to more than %llu statements",
+             (unsigned long long)e->steps - 1);
         e->stopped = true;
         return;
     }

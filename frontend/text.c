@@ -1,7 +1,7 @@
 /* text.c - "{...}" in strings: interpolation of compile-time expressions, everywhere a string may stand.
  *
- * "{{" and "}}" are single braces. The expression is parsed from its place in the source by the one grammar, so a message
- * about it points into the string. A string without braces costs nothing. */
+ * "{{" and "}}" are single braces. The expression is parsed from its place in the source by the one grammar, so a
+ * message about it points into the string. A string without braces costs nothing. */
 #include "frontend/elab.h"
 
 #include <string.h>
@@ -21,7 +21,8 @@ static void add_literal(Ctx *ctx, Expr *s, StrBuf *sb, Span at) {
     sb_init(sb, ctx->scratch);
 }
 
-/* The end of the expression that begins at byte i: its closing brace, brackets and inner braces skipped; 0 if there is none. */
+/* The end of the expression that begins at byte i: its closing brace, brackets and inner braces skipped; 0 if there is
+ * none. */
 static uint32_t closing_brace(const char *text, uint32_t i, uint32_t end) {
     for (; i < end; i++) {
         if (text[i] == '}')

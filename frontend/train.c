@@ -1,5 +1,5 @@
-/* train.c - train blocks, parsed and checked whole: the keys are closed, whatever else is bound must be used, the loss is
- * elaborated over the net's results in a graph of its own and must be a scalar float that depends on them. */
+/* train.c - train blocks, parsed and checked whole: the keys are closed, whatever else is bound must be used, the loss
+ * is elaborated over the net's results in a graph of its own and must be a scalar float that depends on them. */
 #include "frontend/trainforms.h"
 
 #include <string.h>
@@ -14,7 +14,8 @@ bool train_key(const char *name) {
 }
 
 bool train_key_stmt(const Stmt *s) {
-    return s->kind == ST_ASSIGN && s->targets.n == 1 && strcmp(s->targets.p[0].name, "loss") != 0 && train_key(s->targets.p[0].name);
+    return s->kind == ST_ASSIGN && s->targets.n == 1 && strcmp(s->targets.p[0].name, "loss") != 0 &&
+           train_key(s->targets.p[0].name);
 }
 
 static const Decl *net_of(Elab *e, ModuleEnv *m, const Decl *train) {
@@ -110,9 +111,13 @@ static bool key_again(Elab *e, const Decl *d, size_t i) {
 }
 
 static void refuse_statement(Elab *e, const Stmt *s) {
-    const char *what = s->kind == ST_RETURN ? "return" : s->kind == ST_LAYER ? "layer" : s->kind == ST_PARAM ? "param" : "buffer";
+    const char *what = s->kind == ST_RETURN  ? "return"
+                       : s->kind == ST_LAYER ? "layer"
+                       : s->kind == ST_PARAM ? "param"
+                                             : "buffer";
     Diag *d = diag(e->ctx, DIAG_TRAIN, s->span, "%s has no place in a train block", what);
-    diag_help(e->ctx, d, "what the network computes and stores stands in its net; a train block binds loss, optimizer, ...");
+    diag_help(e->ctx, d,
+              "what the network computes and stores stands in its net; a train block binds loss, optimizer, ...");
 }
 
 static void exec_train(Elab *e, const Decl *d, Train *t, bool *has_optimizer) {
@@ -140,7 +145,8 @@ static void bind_results(Elab *e, Graph *net) {
         const Value *in = net->inputs.p[i];
         const char *name = name_of(e->ctx, in->name);
         if (scope_find(e->scope, name) == NULL)
-            scope_bind(e, e->scope, (Ident){name, in->span}, v_tensor(graph_input(e->g, name, &in->type, in->span)), NULL);
+            scope_bind(e, e->scope, (Ident){name, in->span}, v_tensor(graph_input(e->g, name, &in->type, in->span)),
+                       NULL);
     }
 }
 
@@ -151,7 +157,8 @@ static void bind_targets(Elab *e, const Decl *d) {
         Type type;
         const Binding *old = scope_find(e->scope, p->name.name);
         if (old != NULL) {
-            Diag *again = diag(e->ctx, DIAG_DUPLICATE, p->name.span, "%s is an input or result of the net already", p->name.name);
+            Diag *again = diag(e->ctx, DIAG_DUPLICATE, p->name.span, "%s is an input or result of the net already",
+                               p->name.name);
             diag_note(e->ctx, again, old->span, "it is declared here");
             continue;
         }
@@ -223,7 +230,8 @@ static Train *check_train(Elab *e, ModuleEnv *m, const Decl *d, Graph *net) {
         diag_help(e->ctx, bad, "write optimizer = sgd(lr=0.1), adam, adamw, adagrad, rmsprop, adafactor or adam8bit");
     }
     if (t->loss_graph->stored.n > 0)
-        diag(e->ctx, DIAG_TRAIN, t->loss_graph->stored.p[0]->span, "a train block stores no tensors: weights belong in the net");
+        diag(e->ctx, DIAG_TRAIN, t->loss_graph->stored.p[0]->span,
+             "a train block stores no tensors: weights belong in the net");
     e->scope = NULL;
     e->g = outer;
     return t;

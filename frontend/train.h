@@ -1,13 +1,15 @@
 /* train.h - a train block after all checks: what the training step is to be built from.
  *
- * `loss_graph` computes the loss from the net's results (its first inputs, in their order), then the net's own inputs that
- * the loss reads, then the block's parameters (targets). Defaults are PyTorch's. */
+ * `loss_graph` computes the loss. Its inputs are the net's results, in their order, then the net's inputs, then the
+ * block's parameters (targets). Defaults are PyTorch's. */
 #ifndef NETC_TRAIN_H
 #define NETC_TRAIN_H
 
 #include "ir/ir.h"
 
-typedef enum OptimizerKind { OPT_SGD, OPT_ADAM, OPT_ADAMW, OPT_ADAGRAD, OPT_RMSPROP, OPT_ADAFACTOR, OPT_ADAM8BIT } OptimizerKind;
+typedef enum OptimizerKind {
+    OPT_SGD, OPT_ADAM, OPT_ADAMW, OPT_ADAGRAD, OPT_RMSPROP, OPT_ADAFACTOR, OPT_ADAM8BIT
+} OptimizerKind;
 typedef struct Optimizer {
     OptimizerKind kind;
     const char *name;

@@ -1,7 +1,8 @@
 /* types.c - written types: `f32[N, 3, H, W]`, `[N, C, ...]`, `int`.
  *
- * In a block's signature a bare name is a pattern: bound to the axis on first use, it must agree afterwards. Everywhere else
- * names must be known: a misspelt dim is an error, never a new dim. "_" stands for any size, "..." for any number of axes. */
+ * In a block's signature a bare name is a pattern: bound to the axis on first use, it must agree afterwards.
+ * Everywhere else names must be known: a misspelt dim is an error, never a new dim. "_" stands for any size, "..." for
+ * any number of axes. */
 #include "frontend/elab.h"
 
 #include <string.h>
@@ -32,17 +33,39 @@ bool check_scalar_type(Elab *e, const TypeNode *t, Val *v, const TypeUse *use) {
         *v = v_float((double)v->i);
         return true;
     }
-    DiagCode code = use->code != DIAG_SHAPE_MISMATCH ? use->code : v->kind == V_TENSOR ? DIAG_NOT_CONSTANT : DIAG_ARGUMENT_TYPE;
-    Diag *d = diag(e->ctx, code, use->at, "%s is %s %s, not %s", use->what, article(t->dtype.name), t->dtype.name, val_text(e, *v));
+    DiagCode code = use->code != DIAG_SHAPE_MISMATCH ? use->code
+                    : v->kind == V_TENSOR            ? DIAG_NOT_CONSTANT
+                                                     : DIAG_ARGUMENT_TYPE;
+    Diag *d = diag(e->ctx, code, use->at, "%s is %s %s, not %s", use->what, article(t->dtype.name), t->dtype.name,
+                   val_text(e, *v));
     diag_note(e->ctx, d, t->span, "it is declared here");
     return false;
 }
 
 /* What other systems call the dtypes. */
-static const struct { const char *other, *ours; } dtype_aliases[] = {
-    {"float32", "f32"}, {"float", "f32"}, {"single", "f32"}, {"float64", "f64"}, {"double", "f64"}, {"float16", "f16"}, {"half", "f16"},
-    {"bfloat16", "bf16"}, {"int64", "i64"}, {"long", "i64"}, {"int32", "i32"}, {"int", "i32"}, {"int16", "i16"}, {"short", "i16"},
-    {"int8", "i8"}, {"uint8", "u8"}, {"byte", "u8"}, {"boolean", "bool"}, {"float8_e4m3fn", "f8e4m3"}, {"float8_e5m2", "f8e5m2"},
+static const struct {
+    const char *other, *ours;
+} dtype_aliases[] = {
+    {"float32", "f32"},
+    {"float", "f32"},
+    {"single", "f32"},
+    {"float64", "f64"},
+    {"double", "f64"},
+    {"float16", "f16"},
+    {"half", "f16"},
+    {"bfloat16", "bf16"},
+    {"int64", "i64"},
+    {"long", "i64"},
+    {"int32", "i32"},
+    {"int", "i32"},
+    {"int16", "i16"},
+    {"short", "i16"},
+    {"int8", "i8"},
+    {"uint8", "u8"},
+    {"byte", "u8"},
+    {"boolean", "bool"},
+    {"float8_e4m3fn", "f8e4m3"},
+    {"float8_e5m2", "f8e5m2"},
 };
 
 bool written_dtype(Elab *e, const TypeNode *t, DType *dtype) {
@@ -92,7 +115,8 @@ static bool match_dtype(Elab *e, const TypeNode *t, const Value *v, const TypeUs
         return false;
     if (dtype == v->type.dtype)
         return true;
-    const char *text = arena_printf(e->ctx->scratch, "%s is %s, not %s", use->what, type_text(e->ctx->scratch, &v->type), dtype_name(dtype));
+    const char *text = arena_printf(e->ctx->scratch, "%s is %s, not %s", use->what,
+                                    type_text(e->ctx->scratch, &v->type), dtype_name(dtype));
     Diag *d = mismatch(e, use, DIAG_DTYPE_MISMATCH, text);
     note_value(e->ctx, d, v);
     diag_help(e->ctx, d, "cast(x, %s) converts it", dtype_name(dtype));
@@ -112,8 +136,9 @@ static bool match_rank(Elab *e, const TypeNode *t, const Value *v, const TypeUse
     if (dots < fixed ? rank >= fixed - 1 : rank == fixed)
         return true;
     const char *at_least = dots < fixed ? "at least " : "";
-    const char *text = arena_printf(e->ctx->scratch, "%s has rank %u, not %s%u: it is %s", use->what, (unsigned)rank, at_least,
-                                    (unsigned)(dots < fixed ? fixed - 1 : fixed), type_text(e->ctx->scratch, &v->type));
+    const char *text =
+        arena_printf(e->ctx->scratch, "%s has rank %u, not %s%u: it is %s", use->what, (unsigned)rank, at_least,
+                     (unsigned)(dots < fixed ? fixed - 1 : fixed), type_text(e->ctx->scratch, &v->type));
     note_value(e->ctx, mismatch(e, use, DIAG_RANK_MISMATCH, text), v);
     return false;
 }
@@ -123,12 +148,14 @@ static size_t actual_axis(const TypeNode *t, size_t i, const Value *v) {
     return i < ellipsis_at(t) ? i : v->type.shape.rank - (t->axes.n - i);
 }
 
-static bool axis_differs(Elab *e, const Value *v, size_t axis, const char *written, int64_t wanted, const Binding *bound, const TypeUse *use) {
+static bool axis_differs(Elab *e, const Value *v, size_t axis, const char *written, int64_t wanted,
+                         const Binding *bound, const TypeUse *use) {
     uint64_t actual = v->type.shape.dim[axis];
     const char *means = written != NULL ? arena_printf(e->ctx->scratch, "%s = %lld", written, (long long)wanted)
                                         : arena_printf(e->ctx->scratch, "%lld", (long long)wanted);
-    const char *text = arena_printf(e->ctx->scratch, "axis %u of %s is %llu, not %s: it is %s", (unsigned)axis, use->what,
-                                    (unsigned long long)actual, means, type_text(e->ctx->scratch, &v->type));
+    const char *text =
+        arena_printf(e->ctx->scratch, "axis %u of %s is %llu, not %s: it is %s", (unsigned)axis, use->what,
+                     (unsigned long long)actual, means, type_text(e->ctx->scratch, &v->type));
     Diag *d = mismatch(e, use, DIAG_SHAPE_MISMATCH, text);
     if (bound != NULL)
         diag_note(e->ctx, d, bound->span, "%s was bound to %lld here", bound->name, (long long)wanted);
@@ -216,7 +243,9 @@ static void number_to_tensor(Elab *e, const TypeNode *t, Val *v, Span at) {
     bool single = t->has_shape && t->axes.n == 0 && t->dtype.name != NULL && dtype_by_name(t->dtype.name, &dtype);
     if (!single || e->g == NULL)
         return;
-    bool fits = v->kind == V_BOOL ? dtype == DT_BOOL : v->kind == V_INT ? dtype != DT_BOOL : v->kind == V_FLOAT && dtype_is_float(dtype);
+    bool fits = v->kind == V_BOOL  ? dtype == DT_BOOL
+                : v->kind == V_INT ? dtype != DT_BOOL
+                                   : v->kind == V_FLOAT && dtype_is_float(dtype);
     if (!fits)
         return;
     Datum d = val_datum(e, *v);
@@ -231,7 +260,8 @@ bool match_type(Elab *e, const TypeNode *t, Val *v, const TypeUse *use) {
     if (v->kind == V_TENSOR)
         return match_names(e, t, v->tensor, use) && match_exact(e, t, v->tensor, use);
     if (v->kind != V_POISON)
-        mismatch(e, use, DIAG_ARGUMENT_TYPE, arena_printf(e->ctx->scratch, "%s is a tensor, not %s", use->what, val_text(e, *v)));
+        mismatch(e, use, DIAG_ARGUMENT_TYPE,
+                 arena_printf(e->ctx->scratch, "%s is a tensor, not %s", use->what, val_text(e, *v)));
     return false;
 }
 
@@ -240,7 +270,8 @@ bool match_type(Elab *e, const TypeNode *t, Val *v, const TypeUse *use) {
 static bool known_axis(Elab *e, const AxisNode *a, const char *what, bool settable, uint64_t *dim) {
     int64_t size;
     if (a->ellipsis || is_wildcard(a)) {
-        diag(e->ctx, DIAG_UNKNOWN_DIM, a->span, "every axis of %s has a size of its own, '%s' says none", what, a->ellipsis ? "..." : "_");
+        diag(e->ctx, DIAG_UNKNOWN_DIM, a->span, "every axis of %s has a size of its own, '%s' says none", what,
+             a->ellipsis ? "..." : "_");
         return false;
     }
     if (!axis_value(e, a->expr, &size))
@@ -257,7 +288,8 @@ static bool known_axis(Elab *e, const AxisNode *a, const char *what, bool settab
             record_dim(e, a->name.name, v_int(size), false, a->name.span);
     }
     if (size < 0) {
-        diag(e->ctx, DIAG_DIM_VALUE, a->span, "an axis has a size of at least 0, not the negative %lld", (long long)size);
+        diag(e->ctx, DIAG_DIM_VALUE, a->span, "an axis has a size of at least 0, not the negative %lld",
+             (long long)size);
         return false;
     }
     *dim = (uint64_t)size;
@@ -276,7 +308,8 @@ bool known_type(Elab *e, const TypeNode *t, const char *what, bool settable, Typ
     }
     bool ok = written_dtype(e, t, &type->dtype);
     if (t->axes.n > MAX_RANK) {
-        diag(e->ctx, DIAG_RANK_MISMATCH, t->span, "%s has %u axes; there are at most %d", what, (unsigned)t->axes.n, (int)MAX_RANK);
+        diag(e->ctx, DIAG_RANK_MISMATCH, t->span, "%s has %u axes; there are at most %d", what, (unsigned)t->axes.n,
+             (int)MAX_RANK);
         return false;
     }
     type->shape.rank = (uint8_t)t->axes.n;

@@ -1,6 +1,6 @@
 /* value.c - compile-time values of the language: integers of 64 bits, floats, truth values, strings, lists (tuples are
- * lists), element types, and handles of tensors, layers and modules. A Val is 24 bytes and is passed by value. Lists may share
- * inner lists, so their depth and the items a walk meets are counted when they are made, and bounded. */
+ * lists), element types, and handles of tensors, layers and modules. A Val is 24 bytes and is passed by value. Lists
+ * may share inner lists, so their depth and the items a walk meets are counted when they are made, and bounded. */
 #include "frontend/elab.h"
 
 #include <string.h>
