@@ -18,6 +18,7 @@ while [ $# -gt 0 ]; do
 done
 wanted="$*"
 export NETC="$ROOT/$build/netc"
+[ -x "$NETC" ] || { echo "run.sh: there is no $build/netc; make it first"; exit 2; }
 tmp="$ROOT/$build/test-out"
 rm -rf "$tmp" && mkdir -p "$tmp" || exit 2
 
