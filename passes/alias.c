@@ -1,17 +1,18 @@
 /* alias.c - which values share a buffer: views, in place, writes into slices of a concatenation.
  *
- * requires steps in their order; computes Place.buffer, byte_offset, share and reason of every value, the buffers but for
- * their lives, FATE_VIEW (whose steps vanish); makes lives, bounds and offsets stale.
+ * requires steps in their order; computes Place.buffer, byte_offset, share and reason of every value, the buffers
+ * but for their lives, FATE_VIEW (whose steps vanish); makes lives, bounds and offsets stale.
  *
- * One sweep over the steps in their order. Values live in classes: a union-find of would-be buffers with byte offsets. A new
- * result opens a class, or joins its operand's as a view, or lies over a dying operand. A concatenation opens a class and
- * takes in whole classes of operands as slices. Each class lists its values that are still needed, so that "who else needs
- * these bytes" is asked of few; a value is dropped from the list when it is met dead. Decisions are greedy in program order.
- * A slice keeps its own life (pieces.c), so taking one in never raises the live peak; it can only make the placement
- * stiffer, which the driver tries both ways. Cost: near linear; a class with more than MAX_LIVE living values takes no
- * further result in place.
+ * One sweep over the steps in their order. Values live in classes: a union-find of would-be buffers with byte
+ * offsets. A new result opens a class, or joins its operand's as a view, or lies over a dying operand. A
+ * concatenation opens a class and takes in whole classes of operands as slices. Each class lists its values that
+ * are still needed, so that "who else needs these bytes" is asked of few; a value is dropped from the list when it
+ * is met dead. Decisions are greedy in program order. A slice keeps its own life (pieces.c), so taking one in never
+ * raises the live peak; it can only make the placement stiffer, which the driver tries both ways. Cost: near
+ * linear; a class with more than MAX_LIVE living values takes no further result in place.
  *
- * A result of the net lies in the caller's memory. When it is a mere view of a value, that value is written there directly. */
+ * A result of the net lies in the caller's memory. When it is a mere view of a value, that value is written there
+ * directly. */
 #include "passes/steps.h"
 #include "passes/passes.h"
 

@@ -2,20 +2,22 @@
  *
  * requires steps and fates; computes bound_bytes and bound_kind; needs no places of its own choice.
  *
- * The argument. Call a value a leaf when some step computes it and the level has no way to make it bytes of other values: not
- * a part or a reshape of another, not a concatenation that could lie in its slices. Every byte that a reader will still read,
- * through whatever views and joins, is a byte of a leaf; distinct bytes of distinct leaves are distinct information, so at
- * each step the arena holds, once each: (1) every byte of a leaf made before and read at this step or later, (2) the leaves
- * this step makes, (3) its workspace. The one exception is a result over an operand that dies there: in place is one operand
- * per result, so for each result the most that a legal operand could give is taken off: all of it where the operand might be a
- * copy, for a copy may be overwritten though its source may not. That a plan copies, keeps a result out of place or loses
- * bytes to the shape of holes otherwise only adds. Leaves that reach a result in the caller's memory
- * through views and joins count nothing, since they may lie there from the start, and what a slice there may be written over
- * counts nothing either; neither do inputs outside, weights and numbers. Alignment: a leaf that no concatenation takes in,
- * and that can only lie over or under other such leaves, fills a buffer whose end is rounded up, and counts so; all others
- * count their bare bytes.
+ * The argument. Call a value a leaf when some step computes it and the level has no way to make it bytes of other
+ * values: not a part or a reshape of another, not a concatenation that could lie in its slices. Every byte that a
+ * reader will still read, through whatever views and joins, is a byte of a leaf; distinct bytes of distinct leaves
+ * are distinct information, so at each step the arena holds, once each: (1) every byte of a leaf made before and
+ * read at this step or later, (2) the leaves this step makes, (3) its workspace. The one exception is a result over
+ * an operand that dies there: in place is one operand per result, so for each result the most that a legal operand
+ * could give is taken off: all of it where the operand might be a copy, for a copy may be overwritten though its
+ * source may not. That a plan copies, keeps a result out of place or loses bytes to the shape of holes otherwise
+ * only adds. Leaves that reach a result in the caller's memory through views and joins count nothing, since they
+ * may lie there from the start, and what a slice there may be written over counts nothing either; neither do inputs
+ * outside, weights and numbers. Alignment: a leaf that no concatenation takes in, and that can only lie over or
+ * under other such leaves, fills a buffer whose end is rounded up, and counts so; all others count their bare
+ * bytes.
  *
- * Cost O(n log n); a value gathered from more than MAX_SEGMENTS ranges is not followed, which only lowers the bound. */
+ * Cost O(n log n); a value gathered from more than MAX_SEGMENTS ranges is not followed, which only lowers the
+ * bound. */
 #include "passes/steps.h"
 #include "passes/passes.h"
 

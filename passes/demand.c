@@ -1,9 +1,9 @@
 /* demand.c - `x += y` and inplace=true demand that the result takes the operand's storage: can a plan do that?
  *
- * requires a graph alone; says [inplace] at the op, with a note at the reader or declaration that forbids it. A demand is
- * refused when the kernel cannot overwrite the operand, or when the operand, a value it is a view of, or a view of it is
- * a stored tensor, an input, a result, marked @keep, or read again later in program order. Cost linear in the graph for
- * the readers' lists, then in the views and readers of each demanded operand. */
+ * requires a graph alone; says [inplace] at the op, with a note at the reader or declaration that forbids it. A
+ * demand is refused when the kernel cannot overwrite the operand, or when the operand, a value it is a view of, or
+ * a view of it is a stored tensor, an input, a result, marked @keep, or read again later in program order. Cost
+ * linear in the graph for the readers' lists, then in the views and readers of each demanded operand. */
 #include "passes/passes.h"
 
 typedef struct Readers {

@@ -1,16 +1,18 @@
-/* dsa.c - dynamic storage allocation: offsets for objects with known lives, so that the height is small. NP-hard; this is a
- * portfolio of rules, the best result is kept, and it stops as soon as the height meets the bound.
+/* dsa.c - dynamic storage allocation: offsets for objects with known lives, so that the height is small. NP-hard;
+ * this is a portfolio of rules, the best result is kept, and it stops as soon as the height meets the bound.
  *
- * Which objects conflict is found by one sweep over time and kept as lists: i may not lie at a distance in an open interval
- * (lo, hi) from j, one interval for each pair of pieces that are needed in a common step. An object made of pieces is rigid,
- * so others may lie between its pieces or in the gaps of their lives. Pinned objects lie before any rule begins; DsaProblem.apart
- * takes the place of what the pieces of a pair say. Rules:
- *   canonical dive (MiniMalloc's canonical form as a heuristic): always the object whose lowest free offset is smallest, ties
- *     by a preorder of lifetime W, area A, load T, size Z; bottom-up in address. With noise in the preorder while work is left.
- *   greedy: by size, life, area, or first step; each at the lowest place (first fit) or in the tightest gap (best fit).
+ * Which objects conflict is found by one sweep over time and kept as lists: i may not lie at a distance in an open
+ * interval (lo, hi) from j, one interval for each pair of pieces that are needed in a common step. An object made
+ * of pieces is rigid, so others may lie between its pieces or in the gaps of their lives. Pinned objects lie before
+ * any rule begins; DsaProblem.apart takes the place of what the pieces of a pair say. Rules:
+ *   canonical dive (MiniMalloc's canonical form as a heuristic): always the object whose lowest free offset is
+ *     smallest, ties by a preorder of lifetime W, area A, load T, size Z; bottom-up in address. With noise in the
+ *     preorder while work is left.
+ *   greedy: by size, life, area, or first step; each at the lowest place (first fit) or in the tightest gap (best
+ *     fit).
  *   squeaky wheel: greedy again and again, what stuck out above the bound goes earlier in the next round.
- *   in time order over a list of free gaps (dsa_gaps.c): needs no conflict lists, comes first, and is the only rule when there
- *     are too many conflicts.
+ *   in time order over a list of free gaps (dsa_gaps.c): needs no conflict lists, comes first, and is the only rule
+ *     when there are too many conflicts.
  * Cost of the others: O(conflicts log conflicts) each; all stop together when the work limit is used up. */
 #include "passes/dsa.h"
 

@@ -1,8 +1,8 @@
-/* dsa_gaps.c - the placement rule that scales: objects in the order of their first steps, each as one block for the hull of its
- * life, put into the first or the tightest of the free gaps, else on top (linear scan allocation, as an online allocator
- * would do it). Gaps are kept sorted by address. O(n * gaps), with at most LOOK gaps looked at for each object, so that a
- * million objects take seconds; pieces and their own lives are not used. Where objects are pinned, the others lie above the
- * highest of them. */
+/* dsa_gaps.c - the placement rule that scales: objects in the order of their first steps, each as one block for the
+ * hull of its life, put into the first or the tightest of the free gaps, else on top (linear scan allocation, as an
+ * online allocator would do it). Gaps are kept sorted by address. O(n * gaps), with at most LOOK gaps looked at for
+ * each object, so that a million objects take seconds; pieces and their own lives are not used. Where objects are
+ * pinned, the others lie above the highest of them. */
 #include "passes/dsa.h"
 
 #include <stdlib.h>

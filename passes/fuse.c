@@ -1,15 +1,16 @@
 /* fuse.c - which ops run as one step (level full).
  *
- * requires fates, folded norms and repl of simplify; computes FATE_FUSED and `into` (the anchor's op id); makes steps stale.
+ * requires fates, folded norms and repl of simplify; computes FATE_FUSED and `into` (the anchor's op id); makes
+ * steps stale.
  *
- * Vertical fusion, one sweep in program order. A group is an anchor and the ops that run inside its step. An element-wise op
- * joins the group that makes one of its operands when it is the only reader of that operand and of its shape; its other
- * operands must be there when the anchor runs. Of two such producers the later anchor is taken, for then the other one's
- * result is there already: a residual addition runs in the epilogue of the branch that is computed last. The result takes
- * the place of the value it consumes, no operand lives longer, so fusing never raises the peak.
- * Attention written out (matmul, element-wise ops, softmax over the last axis, matmul) becomes the step of its second
- * matmul, whose kernel goes through the scores row by row and never stores them. This makes q and k live until then, so it is
- * done only where the scores are worth more than that. Linear. */
+ * Vertical fusion, one sweep in program order. A group is an anchor and the ops that run inside its step. An
+ * element-wise op joins the group that makes one of its operands when it is the only reader of that operand and of
+ * its shape; its other operands must be there when the anchor runs. Of two such producers the later anchor is
+ * taken, for then the other one's result is there already: a residual addition runs in the epilogue of the branch
+ * that is computed last. The result takes the place of the value it consumes, no operand lives longer, so fusing
+ * never raises the peak. Attention written out (matmul, element-wise ops, softmax over the last axis, matmul)
+ * becomes the step of its second matmul, whose kernel goes through the scores row by row and never stores them.
+ * This makes q and k live until then, so it is done only where the scores are worth more than that. Linear. */
 #include "passes/steps.h"
 #include "passes/passes.h"
 

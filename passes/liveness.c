@@ -1,11 +1,13 @@
 /* liveness.c - when is each value needed, and so which bytes of each buffer; workspaces; the live peak.
  *
- * requires steps, fates and places; computes first and last of every place, the pieces and hull of every buffer, a workspace
- * buffer for each step that needs one, weights, workspace and io bytes, live_peak_bytes, peak_step; makes offsets stale.
+ * requires steps, fates and places; computes first and last of every place, the pieces and hull of every buffer, a
+ * workspace buffer for each step that needs one, weights, workspace and io bytes, live_peak_bytes, peak_step; makes
+ * offsets stale.
  *
- * A value made by a step is born there. A view is there as soon as the value it shows; a concatenation that lies in its
- * slices is there when the last slice is written, and each slice must last that long. What is read last at step t is needed
- * through t. Inputs are there from step 0, results stay to the last step. Linear, but for the unions of pieces.c. */
+ * A value made by a step is born there. A view is there as soon as the value it shows; a concatenation that lies in
+ * its slices is there when the last slice is written, and each slice must last that long. What is read last at step
+ * t is needed through t. Inputs are there from step 0, results stay to the last step. Linear, but for the unions of
+ * pieces.c. */
 #include "passes/steps.h"
 #include "passes/passes.h"
 

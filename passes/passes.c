@@ -1,9 +1,10 @@
-/* passes.c - the driver of planning: runs the passes for the level asked for and for the levels below it, keeps the best plan.
+/* passes.c - the driver of planning: runs the passes for the level asked for and for the levels below it, keeps the
+ * best plan.
  *
- * Levels are tried from the highest down, each as one or more tries that leave techniques out (Plan.without). A try that cannot
- * beat the best arena so far, because its live peak is no smaller already, is not placed. So the arena never grows with the
- * level, and of equal plans the highest level's stands. Every try but the first lives in an arena of its own that is freed;
- * when one of them wins it is made again to stay, which gives the same plan. */
+ * Levels are tried from the highest down, each as one or more tries that leave techniques out (Plan.without). A try
+ * that cannot beat the best arena so far, because its live peak is no smaller already, is not placed. So the arena
+ * never grows with the level, and of equal plans the highest level's stands. Every try but the first lives in an
+ * arena of its own that is freed; when one of them wins it is made again to stay, which gives the same plan. */
 #include "passes/steps.h"
 #include "passes/passes.h"
 

@@ -1,8 +1,10 @@
-/* pieces.c - when are which bytes of a buffer needed? The union of rectangles (byte range x life) as disjoint pieces.
+/* pieces.c - when are which bytes of a buffer needed? The union of rectangles (byte range x life) as disjoint
+ * pieces.
  *
- * A sweep over the byte boundaries: between two of them the set of uses is constant, and the union of their lives is one or
- * more intervals of steps. Cost O(n log n + sum over uses of the boundaries they cross); when that sum passes a limit (a
- * buffer with thousands of nested slices) the whole buffer becomes one piece with the hull of the lives, which is always safe. */
+ * A sweep over the byte boundaries: between two of them the set of uses is constant, and the union of their lives
+ * is one or more intervals of steps. Cost O(n log n + sum over uses of the boundaries they cross); when that sum
+ * passes a limit (a buffer with thousands of nested slices) the whole buffer becomes one piece with the hull of the
+ * lives, which is always safe. */
 #include "passes/steps.h"
 
 #include <stdlib.h>

@@ -1,15 +1,17 @@
 /* simplify.c - what inference need not compute (level full).
  *
- * requires a fresh plan; computes FATE_IDENTITY, FATE_DUPLICATE, FATE_CONSTANT, FATE_DEAD, FATE_FOLDED, `into` of the last two
- * kinds of replacement, and repl; makes steps stale.
+ * requires a fresh plan; computes FATE_IDENTITY, FATE_DUPLICATE, FATE_CONSTANT, FATE_DEAD, FATE_FOLDED, `into` of
+ * the last two kinds of replacement, and repl; makes steps stale.
  *
- * One sweep in program order: identities (dropout, a cast to the same dtype, x * 1, a reshape to the same shape, padding by nothing, ...)
- * and duplicates (value numbering by a hash table: same kind, attributes and operands) get a value that stands for theirs;
- * an op all of whose operands are stored is computed when the weights are loaded. Then the dead are marked from the end, and
- * batch norms go into the convolution or linear that nobody else reads. Exact: x + 0 stays where it would turn -0 into 0.
+ * One sweep in program order: identities (dropout, a cast to the same dtype, x * 1, a reshape to the same shape,
+ * padding by nothing, ...) and duplicates (value numbering by a hash table: same kind, attributes and operands) get
+ * a value that stands for theirs; an op all of whose operands are stored is computed when the weights are loaded.
+ * Then the dead are marked from the end, and batch norms go into the convolution or linear that nobody else reads.
+ * Exact: x + 0 stays where it would turn -0 into 0.
  *
- * Constants move bytes from the arena to the weights. The driver plans with and without them and keeps them only where
- * weights and arena together do not grow. A result of the net is never given up: it is replaced only by a value of its own. */
+ * Constants move bytes from the arena to the weights. The driver plans with and without them and keeps them only
+ * where weights and arena together do not grow. A result of the net is never given up: it is replaced only by a
+ * value of its own. */
 #include "passes/steps.h"
 #include "passes/passes.h"
 

@@ -1,6 +1,7 @@
-/* plan_dsa.c - offsets on random problems: no two pieces that share a step share a byte, offsets are aligned, the height is what
- * the objects reach, never below the load, and never below the true optimum; which for plain objects is the best first fit
- * over all orders, and is met nearly always. Rigid objects interlock; a million objects in a chain take two places. */
+/* plan_dsa.c - offsets on random problems: no two pieces that share a step share a byte, offsets are aligned, the
+ * height is what the objects reach, never below the load, and never below the true optimum; which for plain objects
+ * is the best first fit over all orders, and is met nearly always. Rigid objects interlock; a million objects in a
+ * chain take two places. */
 #include "tests/unit/check.h"
 
 #include "passes/dsa.h"

@@ -1,5 +1,5 @@
-/* plan_lab.h - for unit tests of passes/: small networks in a few calls (upon opcall.h), plans of them, and what a test asks
- * of a plan. Shapes are f32; a conv is 3x3 with padding 1, so that it keeps the image's size. */
+/* plan_lab.h - for unit tests of passes/: small networks in a few calls (upon opcall.h), plans of them, and what a
+ * test asks of a plan. Shapes are f32; a conv is 3x3 with padding 1, so that it keeps the image's size. */
 #ifndef NETC_TESTS_PLAN_LAB_H
 #define NETC_TESTS_PLAN_LAB_H
 

@@ -1,6 +1,6 @@
-/* plan_random.c - random networks at every level, inputs and results outside and inside the arena: each plan passes the
- * verifier whatever the alignment, the four figures are in their order, a later level never has a larger arena, planning
- * twice gives the same plan. */
+/* plan_random.c - random networks at every level, inputs and results outside and inside the arena: each plan passes
+ * the verifier whatever the alignment, the four figures are in their order, a later level never has a larger arena,
+ * planning twice gives the same plan. */
 #include "tests/unit/plan_lab.h"
 
 static const Level levels[] = {LEVEL_NAIVE, LEVEL_REUSE, LEVEL_INPLACE, LEVEL_ALIAS, LEVEL_FULL};

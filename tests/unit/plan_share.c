@@ -1,5 +1,5 @@
-/* plan_share.c - what plans of small networks share and what they refuse, with the reason; levels in their order. The bytes
- * expected are worked out by hand in the comments. */
+/* plan_share.c - what plans of small networks share and what they refuse, with the reason; levels in their order.
+ * The bytes expected are worked out by hand in the comments. */
 #include "tests/unit/plan_lab.h"
 
 enum { K = 1024 };                                        /* an image [1, 16, 4, 4] of f32 */
