@@ -6,7 +6,6 @@ usage: house.py [NETC] [--full] [--only=RULE]     one line for each violation, t
 """
 import os
 import re
-import subprocess
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -29,13 +28,12 @@ FORBIDDEN = re.compile(r'\b(TODO|FIXME|(?i:stub|placeholder|not implemented))\b'
 
 
 def sources():
-    """Tracked C files, scanners and grammars, by path."""
-    names = subprocess.run(['git', 'ls-files', '*.c', '*.h', '*.l', '*.y'], cwd=ROOT, capture_output=True, text=True).stdout.split()
-    if not names:  # an unpacked archive has no git
-        for folder, _, files in os.walk(ROOT):
-            names += [os.path.relpath(os.path.join(folder, f), ROOT) for f in files if f.endswith(('.c', '.h', '.l', '.y'))]
-    return {n: open(os.path.join(ROOT, n), encoding='utf-8').read() for n in sorted(names)
-            if not n.startswith('build') and os.path.exists(os.path.join(ROOT, n))}
+    """C files, scanners and grammars of the project, by path."""
+    names = []
+    for folder, inside, files in os.walk(ROOT):
+        inside[:] = sorted(d for d in inside if not d.startswith(('build', '.')))
+        names += [os.path.relpath(os.path.join(folder, f), ROOT) for f in files if f.endswith(('.c', '.h', '.l', '.y'))]
+    return {n: read(n) for n in sorted(names)}
 
 
 def read(name):
