@@ -81,19 +81,6 @@ static uint64_t piece_bytes(const DsaProblem *pb, const Event *e) {
     return p->hi - p->lo;
 }
 
-uint64_t dsa_load(Arena *scratch, const DsaProblem *pb) {
-    size_t n, e = 0;
-    Event *in = events(scratch, pb, false, &n), *out = events(scratch, pb, true, &n);
-    uint64_t now = 0, most = 0;
-    for (size_t i = 0; i < n; i++) {
-        while (e < n && out[e].step < in[i].step)
-            now -= piece_bytes(pb, &out[e++]);
-        now += piece_bytes(pb, &in[i]);
-        most = now > most ? now : most;
-    }
-    return most;
-}
-
 /* conflicts */
 
 typedef VEC(Event) Events;

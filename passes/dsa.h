@@ -10,7 +10,7 @@ typedef struct DsaObject {
     const DsaPiece *pieces;
     uint32_t npieces;
     uint64_t nbytes, align;                               /* size of the object; its offset is a multiple of align */
-    bool pinned;                                          /* its offset is given (a multiple of nothing in particular) */
+    bool pinned;                                          /* its offset is given, whatever align says */
     uint64_t offset;                                      /* the answer; where it is pinned, given */
 } DsaObject;
 /* Two objects that share a step, and what is asked of them instead of sharing no byte: offset of a - offset of b is not in the
@@ -27,11 +27,20 @@ typedef struct DsaResult { uint64_t height; const char *rule; uint64_t work; } D
 
 /* dsa.c - a portfolio of placement rules, the canonical dive first; keeps the best, stops at the bound. Deterministic. */
 DsaResult dsa_place(Arena *scratch, DsaProblem *);
-/* dsa_search.c - is there a placement below a capacity? Exact; bounded by `effort` nodes, whose number is added to *nodes.
- * On DSA_FOUND the objects have their offsets; DSA_IMPOSSIBLE is a proof. Every object has one piece that is all of it. */
+/* dsa_search.c - is there a placement below a capacity? Exact; bounded by `effort` nodes, whose number is added to *nodes: the
+ * first `steady` of them without chance, the rest in restarts. On DSA_FOUND the objects have their offsets; DSA_IMPOSSIBLE is a
+ * proof. Every object has one piece that is all of it, and no pair is in apart. */
 typedef enum DsaVerdict { DSA_FOUND, DSA_IMPOSSIBLE, DSA_GAVE_UP } DsaVerdict;
-DsaVerdict dsa_search(Arena *scratch, DsaProblem *, uint64_t capacity, uint64_t effort, uint64_t *nodes);
-uint64_t dsa_load(Arena *scratch, const DsaProblem *);    /* largest sum of bytes needed in one step, without what apart lets overlap */
+DsaVerdict dsa_search(Arena *scratch, DsaProblem *, uint64_t capacity, uint64_t steady, uint64_t effort, uint64_t *nodes);
+/* dsa_bound.c */
+uint64_t dsa_load(Arena *scratch, const DsaProblem *);    /* largest sum of bytes needed in one step; what apart lets overlap counts once */
+uint64_t dsa_bound(Arena *scratch, const DsaProblem *);   /* the load, or more where alignment or pins say so: no placement is lower */
+uint64_t dsa_unit(const DsaProblem *);                    /* divides every height a rule or search can find */
+/* Objects needed in one step whose bytes together exceed the capacity, none to spare; NULL if there are none. */
+uint32_t *dsa_clique(Arena *scratch, const DsaProblem *, uint64_t capacity, uint32_t *n);
+/* dsa_check.c - do the offsets respect all that was asked? If not, *pair are two objects in each other's way, or one object
+ * twice whose offset is no multiple of its alignment. */
+bool dsa_check(Arena *scratch, const DsaProblem *, uint32_t pair[2]);
 
 /* dsa_solve.c - the whole solver: portfolio, bounds, exact search. What it can say of its placement, in words of dsa_status_text. */
 typedef enum DsaStatus {
@@ -57,6 +66,7 @@ typedef struct DsaSolution {
 enum { DSA_NODE_WORK = 16 };
 #define DSA_EFFORT UINT64_C(20000000)                     /* when the user says nothing */
 DsaSolution dsa_solve(Arena *scratch, DsaProblem *, const DsaLimits *);
+const char *dsa_status_text(Arena *, const DsaSolution *);                       /* "within 3.33 % (bound 986112)" */
 
 /* dsa_gaps.c - one block for the hull of each life, in time order, into the first or the tightest gap. Fills offset by object,
  * returns the height. Scales to a million objects. */

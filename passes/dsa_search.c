@@ -9,7 +9,7 @@
  * siblings. Since offsets never decrease, capacity minus the largest remainder of a section bounds every child at once.
  *
  * Sizes are divided by their greatest common divisor. Work is counted in nodes and bounded by the caller; a node costs
- * O(neighbours + sections). Restarts follow Luby's sequence, each with sort keys disturbed by up to 5 % and a rule of its
+ * O(neighbours + sections). A pinned item waits at its offset: whatever would raise it fails. Restarts follow Luby's sequence, each with sort keys disturbed by up to 5 % and a rule of its
  * own. Objects of several pieces are not for this search (they may rest on each other): the caller keeps them away. */
 #include "passes/dsa.h"
 
@@ -25,6 +25,8 @@ typedef struct Item {
     uint32_t s0, s1;                                      /* sections [s0, s1) */
     uint32_t first, last;                                 /* steps */
     uint32_t touch0, ntouch;                              /* its conflicting items: Search.touch[touch0 ...] */
+    int64_t pin;                                          /* where it must lie; 0 where it may choose */
+    bool pinned;
 } Item;
 
 typedef struct Undo { int64_t *at, old; } Undo;           /* one changed word */
@@ -52,15 +54,6 @@ typedef struct Search {
 } Search;
 
 /* ---- setting up -------------------------------------------------------------------------------------------------- */
-
-static uint64_t gcd(uint64_t a, uint64_t b) {
-    while (b) {
-        uint64_t r = a % b;
-        a = b;
-        b = r;
-    }
-    return a;
-}
 
 typedef struct Edge { uint32_t step; uint8_t begins; uint32_t item; } Edge;
 
@@ -124,14 +117,13 @@ static Search *search_new(Arena *arena, const DsaProblem *p, uint64_t *unit) {
     s->arena = arena;
     s->n = p->n;
     s->item = NEW_ARRAY(arena, Item, p->n + 1);
-    *unit = 0;
-    for (uint32_t i = 0; i < p->n; i++) *unit = gcd(gcd(*unit, p->objects[i].nbytes), p->objects[i].align > 1 ? p->objects[i].align : 0);
-    if (*unit == 0) *unit = 1;
+    *unit = dsa_unit(p);
     for (uint32_t i = 0; i < p->n; i++) {
         const DsaObject *o = &p->objects[i];
         uint64_t align = o->align / *unit;
         s->item[i] = (Item){.size = (int64_t)(o->nbytes / *unit), .align = align > 1 ? (int64_t)align : 1,
-                            .first = o->pieces[0].first, .last = o->pieces[0].last};
+                            .first = o->pieces[0].first, .last = o->pieces[0].last,
+                            .pin = o->pinned ? (int64_t)(o->offset / *unit) : 0, .pinned = o->pinned};
     }
     find_sections(s);
     find_members(s);
@@ -151,7 +143,7 @@ static Search *search_new(Arena *arena, const DsaProblem *p, uint64_t *unit) {
 
 static void search_reset(Search *s) {
     for (uint32_t k = 0; k < s->nsections; k++) s->witness[k] = s->member[k][0];
-    memset(s->low, 0, s->n * sizeof *s->low);
+    for (uint32_t i = 0; i < s->n; i++) s->low[i] = s->item[i].pin;
     memset(s->floor, 0, s->nsections * sizeof *s->floor);
     memset(s->left, 0, s->nsections * sizeof *s->left);
     memset(s->crossing, 0, (s->nsections + 1) * sizeof *s->crossing);
@@ -271,7 +263,7 @@ static bool place(Search *s, uint32_t i) {
         if (s->low[j] >= top) continue;
         int64_t to = aligned(top, s->item[j].align);
         set_word(s, &s->low[j], to);
-        fits = to + s->item[j].size <= s->capacity;
+        fits = to + s->item[j].size <= s->capacity && !s->item[j].pinned;
         if (s->item[j].s0 < low) low = s->item[j].s0;
         if (s->item[j].s1 > high) high = s->item[j].s1;
     }
@@ -374,7 +366,7 @@ static DsaVerdict try_once(Search *s, const char *rule, uint64_t seed, uint64_t 
     bool fits = true;
     for (uint32_t i = 0; i < s->n; i++) {
         if (s->item[i].size) all[n++] = i;
-        fits = fits && s->item[i].size <= s->capacity;
+        fits = fits && s->item[i].pin + s->item[i].size <= s->capacity;
     }
     for (uint32_t k = 0; k < s->nsections; k++) fits = fits && s->left[k] <= s->capacity;
     make_part(s, s->n, all, n, room);
@@ -393,14 +385,14 @@ static uint64_t luby(uint64_t i) {
 
 static const char *const RULES[] = {"WAT", "TAW", "TWA"};
 
-DsaVerdict dsa_search(Arena *arena, DsaProblem *p, uint64_t capacity, uint64_t effort, uint64_t *nodes) {
+DsaVerdict dsa_search(Arena *arena, DsaProblem *p, uint64_t capacity, uint64_t steady_effort, uint64_t effort, uint64_t *nodes) {
     uint64_t unit, spent = 0;
     Search *s = search_new(arena, p, &unit);
     s->capacity = (int64_t)(capacity / unit);
     DsaVerdict verdict = DSA_GAVE_UP;
     uint64_t limit = 2 * (uint64_t)p->n, restart = 1;
     for (uint32_t round = 0; verdict == DSA_GAVE_UP && spent < effort; round++) {
-        bool steady = spent < effort / 4 || effort < 20000;
+        bool steady = spent < steady_effort;
         uint64_t room = effort - spent, want = steady ? limit : 2000 * luby(restart);
         verdict = try_once(s, RULES[round % COUNT_OF(RULES)], steady ? 0 : 0x9e3779b97f4a7c15u * restart, want < room ? want : room);
         spent += s->nodes;
@@ -408,6 +400,7 @@ DsaVerdict dsa_search(Arena *arena, DsaProblem *p, uint64_t capacity, uint64_t e
         else if (round % COUNT_OF(RULES) == COUNT_OF(RULES) - 1) limit *= 2;
     }
     *nodes += spent;
-    for (uint32_t i = 0; verdict == DSA_FOUND && i < p->n; i++) p->objects[i].offset = (uint64_t)s->offset[i] * unit;
+    for (uint32_t i = 0; verdict == DSA_FOUND && i < p->n; i++)
+        if (!p->objects[i].pinned) p->objects[i].offset = (uint64_t)s->offset[i] * unit;
     return verdict;
 }

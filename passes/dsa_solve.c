@@ -1,0 +1,328 @@
+/* dsa_solve.c - the offset solver: bounds first, then the portfolio of rules, then the exact search, each only as far as needed.
+ *
+ * What does not touch in time is searched part by part, the tallest first; a part need not become lower than another one is.
+ * Under a capacity the search decides. Without one it minimises: first at the bound, which proves most instances at once, then
+ * on a ladder of capacities between bound and incumbent. A rung that is found brings the incumbent down, one that is impossible
+ * brings the bound up to the next height there can be; when neither happens the rungs come nearer to the incumbent, and at last
+ * get more effort. All heights are multiples of one unit (dsa_unit), so few rungs are left when the gap is small.
+ *
+ * Work is counted, never timed. The search takes plain objects; for pieces and pairs that may overlap in part the answer is
+ * the portfolio's with its gap. */
+#include "passes/dsa.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    SEARCH_OBJECTS = 4096,                                /* the search recurses once for each object */
+    SEARCH_PAIRS = 1 << 22,
+    STEADY_NODES = 400000,                                /* of a search, before it restarts with noise */
+    FIRST_RUNG = 4000,                                    /* nodes */
+    FILTER_NODES = 20000, FILTER_SHARE = 4                /* of one test of the deletion filter; it takes a fourth of the effort */
+};
+
+typedef struct Part {
+    DsaProblem pb;                                        /* copies of the objects */
+    uint32_t *object;                                     /* which they are */
+    uint64_t height, bound;
+} Part;
+typedef VEC(Part) Parts;
+
+typedef struct Solver {
+    Arena *arena;
+    DsaProblem *pb;
+    uint64_t capacity;                                    /* 0: minimise */
+    uint64_t nodes, limit;
+    DsaSolution out;
+} Solver;
+
+static uint64_t top_of(const DsaProblem *pb) {
+    uint64_t top = 0;
+    for (uint32_t i = 0; i < pb->n; i++) {
+        uint64_t t = pb->objects[i].offset + pb->objects[i].nbytes;
+        top = t > top ? t : top;
+    }
+    return top;
+}
+
+/* parts: what is connected in time */
+
+typedef struct Life { uint32_t first, last, object; } Life;
+
+static int by_first(const void *a, const void *b) {
+    const Life *x = a, *y = b;
+    if (x->first != y->first) return x->first < y->first ? -1 : 1;
+    return x->object < y->object ? -1 : x->object > y->object;
+}
+
+static void add_part(Solver *s, Parts *parts, const Life *life, uint32_t n) {
+    Part part = { .pb = { .objects = NEW_ARRAY(s->arena, DsaObject, n), .n = n }, .object = NEW_ARRAY(s->arena, uint32_t, n) };
+    for (uint32_t i = 0; i < n; i++) {
+        part.object[i] = life[i].object;
+        part.pb.objects[i] = s->pb->objects[life[i].object];
+    }
+    part.height = top_of(&part.pb);
+    part.bound = dsa_bound(s->arena, &part.pb);
+    vec_push(s->arena, parts, part);
+}
+
+static int by_height(const void *a, const void *b) {
+    const Part *x = a, *y = b;
+    if (x->height != y->height) return x->height > y->height ? -1 : 1;
+    return x->object[0] < y->object[0] ? -1 : x->object[0] > y->object[0];
+}
+
+/* The parts in falling height. */
+static Parts split(Solver *s) {
+    Parts parts = { 0 };
+    uint32_t n = s->pb->n, start = 0;
+    Life *life = NEW_ARRAY(s->arena, Life, n);
+    for (uint32_t i = 0; i < n; i++)
+        life[i] = (Life){ dsa_first(&s->pb->objects[i]), dsa_last(&s->pb->objects[i]), i };
+    qsort(life, n, sizeof *life, by_first);
+    uint64_t end = n ? (uint64_t)life[0].last + 1 : 0;
+    for (uint32_t i = 1; i <= n; i++) {
+        if (i < n && life[i].first < end) {
+            end = (uint64_t)life[i].last + 1 > end ? (uint64_t)life[i].last + 1 : end;
+            continue;
+        }
+        add_part(s, &parts, life + start, i - start);
+        start = i;
+        end = i < n ? (uint64_t)life[i].last + 1 : 0;
+    }
+    if (parts.n > 0)
+        qsort(parts.p, parts.n, sizeof *parts.p, by_height);
+    return parts;
+}
+
+/* Only plain objects, and not more pairs of them than the search has room for. */
+static bool searchable(const DsaProblem *pb) {
+    if (pb->n > SEARCH_OBJECTS || pb->napart > 0)
+        return false;
+    uint64_t pairs = 0;
+    for (uint32_t i = 0; i < pb->n; i++) {
+        const DsaObject *a = &pb->objects[i];
+        if (a->npieces != 1 || a->pieces[0].lo != 0 || a->pieces[0].hi != a->nbytes)
+            return false;
+        for (uint32_t j = 0; j < i; j++)
+            pairs += a->pieces[0].first <= pb->objects[j].pieces[0].last && pb->objects[j].pieces[0].first <= a->pieces[0].last;
+    }
+    return pairs <= SEARCH_PAIRS;
+}
+
+/* one search */
+
+static DsaVerdict search(Solver *s, Part *part, uint64_t capacity, uint64_t effort) {
+    Arena *room = arena_new();
+    uint64_t left = s->limit > s->nodes ? s->limit - s->nodes : 0;
+    effort = effort < left ? effort : left;
+    DsaVerdict v = dsa_search(room, &part->pb, capacity, STEADY_NODES, effort, &s->nodes);
+    arena_free(room);
+    if (v == DSA_FOUND)
+        part->height = top_of(&part->pb);
+    return v;
+}
+
+/* The lowest height above one that is impossible. */
+static uint64_t above(uint64_t impossible, uint64_t unit) { return (impossible / unit + 1) * unit; }
+
+/* Brings the part down to the goal, or bound and height together, or the effort to its end. */
+static void minimise(Solver *s, Part *part, uint64_t goal) {
+    uint64_t unit = dsa_unit(&part->pb), divisor = 2, rung = FIRST_RUNG;
+    part->bound = above(part->bound - 1, unit);
+    for (bool at_bound = true; part->height > goal && part->height > part->bound && s->nodes < s->limit; at_bound = false) {
+        uint64_t lowest = part->bound > goal ? part->bound : goal, step = (part->height - lowest) / divisor;
+        uint64_t capacity = at_bound || part->height < lowest + unit ? lowest : part->height - (step > unit ? step : unit);
+        DsaVerdict v = search(s, part, capacity, at_bound ? STEADY_NODES : rung);
+        if (v == DSA_IMPOSSIBLE)
+            part->bound = above(capacity, unit);
+        if (v != DSA_GAVE_UP)
+            continue;
+        if (!at_bound)
+            divisor *= 2;
+        if (step <= unit || divisor > 64) {
+            divisor = 2;
+            rung *= 2;
+        }
+    }
+}
+
+/* a set of objects that cannot lie together */
+
+static bool still_impossible(Solver *s, const Part *part, uint64_t limit, const uint32_t *keep, uint32_t n) {
+    Arena *room = arena_new();
+    DsaProblem pb = { .objects = NEW_ARRAY(room, DsaObject, n), .n = n };
+    uint64_t left = limit > s->nodes ? limit - s->nodes : 0, effort = left < FILTER_NODES ? left : FILTER_NODES;
+    for (uint32_t i = 0; i < n; i++)
+        pb.objects[i] = part->pb.objects[keep[i]];
+    bool impossible = n > 0 && effort > 0 && dsa_search(room, &pb, s->capacity, effort, effort, &s->nodes) == DSA_IMPOSSIBLE;
+    arena_free(room);
+    return impossible;
+}
+
+/* Deletion filter: drops whatever is not needed for the proof, first in large pieces, then one by one. Irreducible if the
+ * effort lasts and each proof is short. */
+static void filter_conflict(Solver *s, const Part *part) {
+    uint32_t n = part->pb.n, *keep = NEW_ARRAY(s->arena, uint32_t, n), *rest = NEW_ARRAY(s->arena, uint32_t, n);
+    uint64_t limit = s->nodes + s->limit / FILTER_SHARE;
+    for (uint32_t i = 0; i < n; i++)
+        keep[i] = i;
+    for (uint32_t chunk = n / 2; chunk > 0; chunk /= 2)
+        for (uint32_t at = 0; at < n; ) {
+            uint32_t end = at + chunk < n ? at + chunk : n, m = 0;
+            for (uint32_t i = 0; i < n; i++)
+                if (i < at || i >= end)
+                    rest[m++] = keep[i];
+            if (still_impossible(s, part, limit, rest, m)) {
+                memcpy(keep, rest, m * sizeof *keep);
+                n = m;
+            } else {
+                at = end;
+            }
+        }
+    for (uint32_t i = 0; i < n; i++)
+        keep[i] = part->object[keep[i]];
+    s->out.conflict = keep;
+    s->out.nconflict = n;
+}
+
+/* the whole */
+
+static void take(Solver *s, const Part *part) {
+    for (uint32_t i = 0; i < part->pb.n; i++)
+        s->pb->objects[part->object[i]].offset = part->pb.objects[i].offset;
+}
+
+static void decide_parts(Solver *s, Parts *parts) {
+    for (size_t k = 0; k < parts->n; k++) {
+        Part *part = &parts->p[k];
+        if (part->height <= s->capacity)
+            continue;
+        DsaVerdict v = search(s, part, s->capacity, s->limit);
+        if (v == DSA_IMPOSSIBLE) {
+            s->out.status = DSA_INFEASIBLE;
+            s->out.bound = above(s->capacity, dsa_unit(&part->pb));
+            filter_conflict(s, part);
+            return;
+        }
+        if (v == DSA_GAVE_UP)
+            return;
+        take(s, part);
+    }
+}
+
+static void minimise_parts(Solver *s, Parts *parts) {
+    uint64_t goal = s->out.bound;
+    for (size_t k = 0; k < parts->n; k++) {
+        Part *part = &parts->p[k];
+        if (part->height > goal)
+            minimise(s, part, goal);
+        goal = part->height > goal ? part->height : goal;
+        s->out.bound = part->bound > s->out.bound ? part->bound : s->out.bound;
+        take(s, part);
+    }
+}
+
+static void search_parts(Solver *s) {
+    uint64_t before = s->out.height;
+    Parts parts = split(s);
+    if (s->capacity)
+        decide_parts(s, &parts);
+    else
+        minimise_parts(s, &parts);
+    s->out.height = top_of(s->pb);
+    if (s->out.height < before)
+        s->out.rule = "exact search";
+}
+
+static void set_conflict(Solver *s, uint32_t a, uint32_t b) {
+    s->out.status = DSA_INFEASIBLE;
+    s->out.conflict = NEW_ARRAY(s->arena, uint32_t, 2);
+    s->out.conflict[0] = a;
+    s->out.conflict[1] = b;
+    s->out.nconflict = a == b ? 1 : 2;
+}
+
+/* Pinned objects in each other's way: nothing can help. */
+static bool pins_collide(Solver *s) {
+    DsaProblem pins = { .objects = NEW_ARRAY(s->arena, DsaObject, s->pb->n) };
+    uint32_t *object = NEW_ARRAY(s->arena, uint32_t, s->pb->n), *number = NEW_ARRAY(s->arena, uint32_t, s->pb->n), pair[2];
+    VEC(DsaApart) apart = { 0 };
+    for (uint32_t i = 0; i < s->pb->n; i++)
+        if (s->pb->objects[i].pinned) {
+            object[pins.n] = i;
+            number[i] = pins.n;
+            pins.objects[pins.n++] = s->pb->objects[i];
+        }
+    for (uint32_t k = 0; k < s->pb->napart; k++) {
+        DsaApart x = s->pb->apart[k];
+        if (s->pb->objects[x.a].pinned && s->pb->objects[x.b].pinned)
+            vec_push(s->arena, &apart, ((DsaApart){ number[x.a], number[x.b], x.lo, x.hi }));
+    }
+    pins.apart = apart.p;
+    pins.napart = (uint32_t)apart.n;
+    if (dsa_check(s->arena, &pins, pair))
+        return false;
+    set_conflict(s, object[pair[0]], object[pair[1]]);
+    return true;
+}
+
+/* The bound is above the capacity: which objects say so? */
+static void explain_bound(Solver *s) {
+    s->out.status = DSA_INFEASIBLE;
+    for (uint32_t i = 0; i < s->pb->n; i++) {
+        const DsaObject *o = &s->pb->objects[i];
+        if (o->nbytes + (o->pinned ? o->offset : 0) > s->capacity) {
+            set_conflict(s, i, i);
+            return;
+        }
+    }
+    s->out.conflict = dsa_clique(s->arena, s->pb, s->capacity, &s->out.nconflict);
+}
+
+static void judge(Solver *s) {
+    DsaSolution *out = &s->out;
+    if (out->height <= out->bound)
+        out->status = out->bound > dsa_bound(s->arena, s->pb) ? DSA_EXHAUSTED : DSA_MEETS_BOUND;
+    else
+        out->status = s->capacity && out->height > s->capacity ? DSA_NOT_FOUND : DSA_WITHIN;
+}
+
+DsaSolution dsa_solve(Arena *scratch, DsaProblem *pb, const DsaLimits *limits) {
+    Solver s = { .arena = scratch, .pb = pb, .capacity = limits->capacity, .limit = limits->effort / DSA_NODE_WORK };
+    s.out = (DsaSolution){ .load = dsa_load(scratch, pb), .bound = dsa_bound(scratch, pb), .rule = "none" };
+    if (pins_collide(&s))
+        return s.out;
+    uint64_t enough = s.capacity > s.out.bound ? s.capacity : s.out.bound;
+    pb->bound = enough;
+    DsaResult r = dsa_place(scratch, pb);
+    s.out.height = r.height;
+    s.out.rule = r.rule;
+    s.out.placed = true;
+    if (s.capacity && s.out.bound > s.capacity)
+        explain_bound(&s);
+    else if (r.height > enough && searchable(pb))
+        search_parts(&s);
+    if (s.out.status != DSA_INFEASIBLE)
+        judge(&s);
+    s.out.nodes = s.nodes;
+    s.out.work = r.work + s.nodes * DSA_NODE_WORK;
+    return s.out;
+}
+
+const char *dsa_status_text(Arena *arena, const DsaSolution *s) {
+    switch (s->status) {
+    case DSA_MEETS_BOUND: return "optimal (meets bound)";
+    case DSA_EXHAUSTED: return "optimal (search exhausted)";
+    case DSA_INFEASIBLE: return "infeasible (proven)";
+    case DSA_NOT_FOUND: return "not found";
+    case DSA_WITHIN: break;
+    }
+    uint64_t gap = s->height - s->bound, percent;
+    if (!mul_u64(gap, 10000, &percent))
+        percent = gap / s->bound * 10000;
+    else
+        percent = percent / s->bound + (percent % s->bound > 0);
+    return arena_printf(arena, "within %" PRIu64 ".%02" PRIu64 " %% (bound %" PRIu64 ")", percent / 100, percent % 100, s->bound);
+}
