@@ -56,7 +56,7 @@ static bool is_identity(const Op *op) {
     case OP_POW: return is_number(op->in[1], 1);
     case OP_RELU: return x->def && x->def->kind == OP_RELU;
     case OP_FLOOR: case OP_CEIL: case OP_ROUND: return !dtype_is_float(x->type.dtype);
-    case OP_INTERPOLATE: return op_str(op, A_mode)[0] == 'n';
+    case OP_INTERPOLATE: return op_str(op, A_mode)[0] == 'n' && !op_attr(op, A_scale_factor);
     case OP_PERMUTE: {
         int64_t dims[MAX_RANK];
         uint32_t n = op_ints(op, A_dims, dims, MAX_RANK);
