@@ -454,7 +454,8 @@ bool gen_operator(Gen *g) {
     static const GenOp ops[] = {
         {conv, {20, 0, 12}}, {conv_transpose, {3, 0, 2}}, {pool, {6, 0, 4}}, {adaptive_pool, {2, 0, 2}},
         {norm_image, {8, 0, 5}}, {resample, {5, 0, 4}}, {linear, {3, 16, 8}}, {norm_rows, {2, 8, 5}},
-        {attention, {0, 8, 4}}, {recurrent, {0, 3, 2}}, {matmul, {0, 4, 2}}, {embed, {1, 4, 3}}, {unary, {10, 8, 9}}, {in_place, {6, 4, 5}}, {binary, {12, 12, 12}},
+        {attention, {0, 8, 4}}, {recurrent, {0, 3, 2}}, {matmul, {0, 4, 2}}, {embed, {1, 4, 3}},
+        {unary, {10, 8, 9}}, {in_place, {6, 4, 5}}, {binary, {12, 12, 12}},
         {scalar, {5, 5, 5}}, {broadcast, {3, 4, 4}}, {choose, {2, 2, 3}}, {cast, {2, 2, 4}}, {reduce, {3, 3, 5}},
         {slice, {4, 4, 5}}, {chunk, {4, 4, 5}}, {cat, {8, 5, 7}}, {reshape, {4, 5, 5}},
     };
