@@ -95,11 +95,13 @@ typedef struct Typing {
     VEC(Type) out;
 } Typing;
 
+struct Eval;
 typedef struct OpRules {
     bool (*bind)(Call *);                                 /* false after a diagnostic */
     bool (*infer)(Typing *);                              /* checks operands and attributes, pushes the results' types; false after a diagnostic */
     uint64_t (*macs)(const Op *);                         /* NULL = 0. Saturates at UINT64_MAX */
     uint64_t (*scratch)(const Op *, bool fused);          /* bytes of workspace; NULL = 0. fused: attention without scores */
+    void (*eval)(struct Eval *);                          /* what it computes (eval.h); NULL: only composites */
 } OpRules;
 
 /* ops.c - the table */
