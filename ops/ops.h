@@ -158,6 +158,10 @@ bool op_join(const Op *, uint32_t in, uint64_t *offset);
 /* May result `out` be written over operand `in`, element by element or row by row? Same bytes, same element size, no
  * broadcast of that operand, kernel allows. Says nothing about lives. On false *why is set (plan.h's Reason, as int). */
 bool op_can_overwrite(const Op *, uint32_t in, uint32_t out, int *why);
+/* lead.c - a kernel of target c makes result 0 in index order, each element whole before it is written: by how many bytes
+ * must the result begin before operand `in`, at least, so that it may lie over it in part? 0: it may begin where the operand
+ * does. False where kernels go another way. Says nothing about lives. */
+bool op_lead(const Op *, uint32_t in, uint32_t out, uint64_t *lead);
 /* Does a kernel of inference read operand `in`? False for those that only training touches: batch_norm's num_batches_tracked. */
 bool op_reads(const Op *, uint32_t in);
 
