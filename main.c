@@ -145,7 +145,9 @@ int main(int argc, char **argv) {
     Ctx *c = ctx_new();
     Options o;
     int status = options_read(c, argc, argv, &o);
-    if (status == RUN) {
+    if (status == RUN && o.command == COMMAND_PLAN) {
+        status = plan_problem(c, &o);
+    } else if (status == RUN) {
         status = compile(c, &o);
         diag_finish(c);
     }

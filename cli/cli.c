@@ -4,6 +4,7 @@
  * effect on what was asked for is refused. */
 #include "cli/cli.h"
 #include "cli/option.h"
+#include "passes/dsa.h"
 
 #include <string.h>
 #include <sys/ioctl.h>
@@ -20,6 +21,7 @@ typedef struct Cli {
     const char *value;
     VEC(const char *) imports;
     VEC(Setting) settings;
+    VEC(Capacity) capacities;
     int status;                                           /* RUN while all is well */
 } Cli;
 
@@ -121,6 +123,22 @@ static void add_setting(Cli *cli) {
     vec_push(cli->c->perm, &cli->settings, s);
 }
 
+/* SIZE or BANK=SIZE; the last of several for one bank counts. */
+static void add_capacity(Cli *cli) {
+    const char *eq = strrchr(cli->value, '='), *whole = cli->value;
+    Capacity cap = { .bank = eq ? arena_strndup(cli->c->perm, whole, (size_t)(eq - whole)) : NULL };
+    if (!option_bytes(eq ? eq + 1 : whole, &cap.nbytes) || cap.nbytes == 0)
+        refuse(cli, "a size is needed, such as 4096 or 64KiB, or BANK=SIZE");
+    for (size_t i = 0; i < cli->capacities.n; i++) {
+        Capacity *old = &cli->capacities.p[i];
+        if (cap.bank == NULL ? old->bank == NULL : old->bank != NULL && strcmp(old->bank, cap.bank) == 0) {
+            *old = cap;
+            return;
+        }
+    }
+    vec_push(cli->c->perm, &cli->capacities, cap);
+}
+
 static const char *const *warning_words(Arena *a, size_t *n) {
     VEC(const char *) words = { 0 };
     for (size_t i = 0; i < DIAG_COUNT; i++)
@@ -180,9 +198,11 @@ static void print(Cli *cli, const StrBuf *text) {
 static void print_help(Cli *cli) {
     StrBuf out;
     sb_init(&out, cli->c->unit);
-    sb_puts(&out, "usage: netc [options] FILE\n\n"
+    sb_puts(&out, "usage: netc [options] FILE\n"
+                  "       netc plan [options] FILE.csv\n\n"
                   "Says what memory the network of a .net file needs, before anything runs. FILE may be - for\n"
-                  "standard input, or printed IR (--emit=ir).\n\n"
+                  "standard input, or printed IR (--emit=ir). netc plan finds offsets for the buffers of a table\n"
+                  "id,lower,upper,size.\n\n"
                   "  netc model.net --budget=16MiB           does it fit, and if not, why\n"
                   "  netc model.net -D N=32 --report=json    another batch, as figures for a script\n");
     option_help(&out);
@@ -243,6 +263,8 @@ static void apply(Cli *cli) {
     case OPT_PREFER: word_value(cli); break;
     case OPT_BUDGET: o->report.budget = bytes_value(cli); break;
     case OPT_ARENA_BUDGET: o->report.arena_budget = bytes_value(cli); break;
+    case OPT_CAPACITY: add_capacity(cli); break;
+    case OPT_EFFORT: o->effort = number_value(cli, 0, UINT64_C(1) << 60); break;
     case OPT_ROWS: o->report.rows = (unsigned)number_value(cli, 0, UINT32_MAX); break;
     case OPT_UNITS: o->report.units = (Units)word_value(cli); break;
     case OPT_WIDTH: o->report.width = (unsigned)number_value(cli, MIN_WIDTH, MAX_WIDTH); break;
@@ -315,6 +337,8 @@ static int read_operands(Options *o, char **operands, int n) {
     if (n > 1)
         return usage_error("two files are given, '%s' and '%s'; netc reads one", operands[0], operands[1]);
     o->file = operands[0];
+    if (o->command == COMMAND_REPORT && ends_with(o->file, ".csv"))
+        return usage_error("%s: a table of buffers is planned by 'netc plan %s'", o->file, o->file);
     if (ends_with(o->file, ".onnx"))
         return usage_error("%s: reading ONNX files is not in this version of netc [unsupported]", o->file, NULL);
     return RUN;
@@ -336,6 +360,24 @@ static int check_options(const Options *o) {
     return RUN;
 }
 
+/* netc plan takes few of the options, and two of its own. */
+static int check_command(const Options *o) {
+    static const OptionId plan_only[] = { OPT_CAPACITY, OPT_EFFORT };
+    static const OptionId plan_too[] = { OPT_CAPACITY, OPT_EFFORT, OPT_ALIGN, OPT_OUTPUT, OPT_COLOR, OPT_MESSAGE_FORMAT, OPT_MAX_ERRORS,
+                                         OPT_WARNING };
+    for (size_t i = 0; o->command != COMMAND_PLAN && i < COUNT_OF(plan_only); i++)
+        if (o->given[plan_only[i]])
+            return usage_error("--%s belongs to 'netc plan FILE.csv'", option_info(plan_only[i])->name, NULL);
+    for (size_t id = 0; o->command == COMMAND_PLAN && id < OPT_COUNT; id++) {
+        bool taken = !o->given[id];
+        for (size_t i = 0; i < COUNT_OF(plan_too); i++)
+            taken = taken || plan_too[i] == id;
+        if (!taken)
+            return usage_error("--%s has no effect on 'netc plan'", option_info((OptionId)id)->name, NULL);
+    }
+    return RUN;
+}
+
 static unsigned terminal_width(void) {
 #ifdef TIOCGWINSZ
     struct winsize size;
@@ -354,10 +396,12 @@ static void fill_in(const Cli *cli) {
     o->imports = (ImportPath){ cli->imports.p, cli->imports.n };
     o->elab.settings = cli->settings.p;
     o->elab.nsettings = cli->settings.n;
+    o->capacities = cli->capacities.p;
+    o->ncapacities = cli->capacities.n;
 }
 
 static bool is_subcommand(const char *word) {
-    static const char *const words[] = { "compare", "sweep", "fit", "diff", "explain", "run", "plan" };
+    static const char *const words[] = { "compare", "sweep", "fit", "diff", "explain", "run" };
     for (size_t i = 0; i < COUNT_OF(words); i++)
         if (strcmp(word, words[i]) == 0)
             return true;
@@ -365,8 +409,13 @@ static bool is_subcommand(const char *word) {
 }
 
 int options_read(Ctx *c, int argc, char **argv, Options *o) {
-    *o = (Options){ .output = "-", .plan = { .level = LEVEL_FULL } };
-    if (argc > 1 && is_subcommand(argv[1])) {
+    *o = (Options){ .output = "-", .plan = { .level = LEVEL_FULL }, .effort = DSA_EFFORT };
+    if (argc > 1 && strcmp(argv[1], "plan") == 0) {
+        o->command = COMMAND_PLAN;
+        argc--;
+        argv++;
+    }
+    if (o->command == COMMAND_REPORT && argc > 1 && is_subcommand(argv[1])) {
         complain("'netc %s' is not in this version of netc [unsupported]; 'netc FILE' reports on a network", argv[1]);
         return EXIT_USAGE;
     }
@@ -374,6 +423,8 @@ int options_read(Ctx *c, int argc, char **argv, Options *o) {
     int first = read_options(&cli, argc, argv);
     if (cli.status == RUN)
         cli.status = read_operands(o, argv + first, argc - first);
+    if (cli.status == RUN)
+        cli.status = check_command(o);
     if (cli.status == RUN)
         cli.status = check_options(o);
     if (cli.status == RUN)

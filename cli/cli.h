@@ -10,7 +10,13 @@
 typedef enum EmitKind { EMIT_REPORT, EMIT_IR, EMIT_AST, EMIT_WEIGHTS_LIST } EmitKind;
 typedef enum ReportStyle { STYLE_TABLE, STYLE_JSON, STYLE_CSV, STYLE_WHY, STYLE_MAP } ReportStyle;
 
+typedef enum Command { COMMAND_REPORT, COMMAND_PLAN } Command;
+
+/* --capacity=N, of every bank that has none of its own (bank NULL), or --capacity=BANK=N. */
+typedef struct Capacity { const char *bank; uint64_t nbytes; } Capacity;
+
 typedef struct Options {
+    Command command;
     const char *file;                                     /* "-": standard input */
     const char *output;                                   /* "-": standard output */
     EmitKind emit;
@@ -19,6 +25,9 @@ typedef struct Options {
     ElabOptions elab;
     PlanOptions plan;
     ReportOptions report;
+    const Capacity *capacities;
+    size_t ncapacities;
+    uint64_t effort;                                      /* units of counted work (passes/dsa.h) */
     bool given[64];                                       /* by OptionId */
 } Options;
 
@@ -28,6 +37,9 @@ enum { RUN = -1, EXIT_FINE = 0, EXIT_PROGRAM = 1, EXIT_USAGE = 2 };
 /* cli.c - reads the command line into Options, whose memory is the Ctx's. RUN, or the exit status after a message or after
  * what was asked for (--help, --version, --list-passes, --explain) was printed. */
 int options_read(Ctx *, int argc, char **argv, Options *);
+
+/* plan.c - netc plan: an exit status, after everything that is to be said was printed. */
+int plan_problem(Ctx *, const Options *);
 
 /* explain.c - the section of docs/errors.md on one code; an exit status. */
 int explain_code(Ctx *, const char *word);

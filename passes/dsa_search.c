@@ -8,9 +8,10 @@
  * that no unplaced object joins any more are solved apart; when an object that nothing unplaced touches fails, so do its
  * siblings. Since offsets never decrease, capacity minus the largest remainder of a section bounds every child at once.
  *
- * Sizes are divided by their greatest common divisor. Work is counted in nodes and bounded by the caller; a node costs
- * O(neighbours + sections). A pinned item waits at its offset: whatever would raise it fails. Restarts follow Luby's sequence, each with sort keys disturbed by up to 5 % and a rule of its
- * own. Objects of several pieces are not for this search (they may rest on each other): the caller keeps them away. */
+ * Sizes are divided by their greatest common divisor. A pinned item waits at its offset: whatever would raise it fails. Work
+ * is counted in nodes and bounded by the caller; a node costs O(neighbours + sections). Restarts follow Luby's sequence, each
+ * with sort keys disturbed by up to 5 % and a rule of its own. Objects of several pieces are not for this search (they may
+ * rest on each other): the caller keeps them away. */
 #include "passes/dsa.h"
 
 #include <stdlib.h>

@@ -11,7 +11,7 @@ import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 SECTION = re.compile(r'^## ([\w-]+)\n(.*?)(?=^## |\Z)', re.M | re.S)
-PROGRAM = re.compile(r'^(Wrong|Right):\n\n```(net|ir)([^\n]*)\n(.*?)^```$', re.M | re.S)
+PROGRAM = re.compile(r'^(Wrong|Right):\n\n```(net|ir|csv)([^\n]*)\n(.*?)^```$', re.M | re.S)
 
 
 def judge(netc, folder, code, verdict, kind, args, text):
@@ -19,7 +19,8 @@ def judge(netc, folder, code, verdict, kind, args, text):
     name = f'{verdict.lower()}.{kind}'
     with open(os.path.join(folder, name), 'w', encoding='utf-8') as f:
         f.write(text)
-    done = subprocess.run([netc, *args.split(), name], cwd=folder, capture_output=True, text=True, timeout=60)
+    command = ['plan'] if kind == 'csv' else []
+    done = subprocess.run([netc, *command, *args.split(), name], cwd=folder, capture_output=True, text=True, timeout=60)
     found = re.findall(r'\[([\w-]+)\]$', done.stderr, re.M)
     if verdict == 'Wrong':
         return None if code in found and done.returncode in (0, 1, 2) else f'exit {done.returncode}, says {found or done.stderr}'

@@ -50,5 +50,19 @@ try --emit=ast --budget=1KiB f.net
 try --emit=ir --report f.net
 try --emit=ir -n 3 f.net
 try --report=json --width=80 f.net
-for word in compare sweep fit diff explain run plan; do try $word f.net; done
+for word in compare sweep fit diff explain run; do try $word f.net; done
+printf 'id,lower,upper,size\na,0,3,4\n' >f.csv
+try f.csv
+try plan
+try plan f.csv f.csv
+try plan none.csv
+try plan --report f.csv
+try plan --budget=1KiB f.csv
+try plan --capacity=lots f.csv
+try plan --capacity=0 f.csv
+try plan --capacity=ram=8 f.csv
+try plan --effort=-1 f.csv
+try plan --align=3 f.csv
+try --capacity=8 f.net
+try --effort=8 f.net
 try model.onnx
