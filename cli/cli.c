@@ -264,7 +264,7 @@ static void apply(Cli *cli) {
     case OPT_BUDGET: o->report.budget = bytes_value(cli); break;
     case OPT_ARENA_BUDGET: o->report.arena_budget = bytes_value(cli); break;
     case OPT_CAPACITY: add_capacity(cli); break;
-    case OPT_EFFORT: o->effort = number_value(cli, 0, UINT64_C(1) << 60); break;
+    case OPT_EFFORT: o->effort = number_value(cli, 0, UINT64_C(1) << 56); break;
     case OPT_ROWS: o->report.rows = (unsigned)number_value(cli, 0, UINT32_MAX); break;
     case OPT_UNITS: o->report.units = (Units)word_value(cli); break;
     case OPT_WIDTH: o->report.width = (unsigned)number_value(cli, MIN_WIDTH, MAX_WIDTH); break;

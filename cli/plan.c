@@ -221,7 +221,8 @@ static void say_not_found(const Job *j, const Bank *b) {
     Span header = { j->csv->file, j->csv->header_beg, j->csv->header_end };
     Diag *d = diag(j->c, DIAG_NO_PLACEMENT, header, "no placement in %" PRIu64 " B was found%s, and none excluded", b->capacity, in_bank(j, b));
     diag_note(j->c, d, (Span){ 0 }, "the lowest placement found has %" PRIu64 " B, none has less than %" PRIu64 " B", b->got.height, b->got.bound);
-    diag_help(j->c, d, "--effort=%" PRIu64 " searches ten times as long", 10 * j->o->effort);
+    uint64_t more = j->o->effort < DSA_EFFORT / 10 ? DSA_EFFORT : 10 * j->o->effort;
+    diag_help(j->c, d, "--effort=%" PRIu64 " searches longer", more);
 }
 
 /* the line for scripts */

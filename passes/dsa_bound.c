@@ -99,27 +99,30 @@ uint64_t dsa_unit(const DsaProblem *pb) {
 }
 
 /* Every offset is a multiple of the common divisor of all alignments, so in any step all objects but the topmost one take up
- * whole multiples of it. Plain objects only. */
-static uint64_t aligned_load(Arena *arena, const DsaProblem *pb) {
-    uint64_t common = 0, waste = 0;
-    uint32_t step;
+ * whole units of it. Of the topmost one's last unit, `waste` bytes at most are not needed. */
+typedef struct Grid { uint64_t unit, waste; } Grid;
+
+static Grid grid_of(const DsaProblem *pb) {
+    Grid g = { 0, 0 };
     for (uint32_t i = 0; i < pb->n; i++) {
         const DsaObject *o = &pb->objects[i];
-        if (o->npieces != 1 || pb->napart > 0)
-            return 0;
-        common = gcd(common, o->pinned ? o->offset : o->align ? o->align : 1);
+        if (o->npieces != 1 || pb->napart > 0)            /* what lies between pieces need not be whole units */
+            return (Grid){ 1, 0 };
+        g.unit = gcd(g.unit, o->pinned ? o->offset : o->align ? o->align : 1);
     }
-    for (uint32_t i = 0; i < pb->n && common > 1; i++) {
-        uint64_t w = up(pb->objects[i].nbytes, common) - pb->objects[i].nbytes;
-        waste = w > waste ? w : waste;
+    for (uint32_t i = 0; i < pb->n; i++) {
+        uint64_t w = up(pb->objects[i].nbytes, g.unit) - pb->objects[i].nbytes;
+        g.waste = w > g.waste ? w : g.waste;
     }
-    uint64_t load = common > 1 ? largest_load(arena, pb, common, &step) : 0;
-    return load > waste ? load - waste : 0;
+    return g;
 }
 
 uint64_t dsa_bound(Arena *scratch, const DsaProblem *pb) {
-    uint64_t bound = dsa_load(scratch, pb), aligned = aligned_load(scratch, pb);
-    bound = aligned > bound ? aligned : bound;
+    uint32_t step;
+    Grid g = grid_of(pb);
+    uint64_t bound = dsa_load(scratch, pb), aligned = largest_load(scratch, pb, g.unit, &step);
+    if (aligned > g.waste && aligned - g.waste > bound)
+        bound = aligned - g.waste;
     for (uint32_t i = 0; i < pb->n; i++) {
         const DsaObject *o = &pb->objects[i];
         uint64_t top = o->nbytes + (o->pinned ? o->offset : 0);
@@ -138,25 +141,39 @@ static int by_bytes(const void *a, const void *b) {
     return x->object < y->object ? -1 : x->object > y->object;
 }
 
-uint32_t *dsa_clique(Arena *scratch, const DsaProblem *pb, uint64_t capacity, uint32_t *n) {
-    uint32_t step, all = 0;
-    uint64_t sum = 0;
-    Member *m = NEW_ARRAY(scratch, Member, pb->n);
+/* The objects needed in a step, by falling bytes in whole units. */
+static Member *members_of(Arena *arena, const DsaProblem *pb, uint32_t step, uint64_t unit, uint32_t *n) {
+    Member *m = NEW_ARRAY(arena, Member, pb->n);
     *n = 0;
-    if (pb->napart > 0 || largest_load(scratch, pb, 1, &step) <= capacity)
-        return NULL;
     for (uint32_t i = 0; i < pb->n; i++) {
         Member x = { 0, i };
         for (uint32_t k = 0; k < pb->objects[i].npieces; k++) {
             const DsaPiece *p = &pb->objects[i].pieces[k];
-            x.bytes += p->first <= step && step <= p->last ? p->hi - p->lo : 0;
+            x.bytes += p->first <= step && step <= p->last ? up(p->hi - p->lo, unit) : 0;
         }
         if (x.bytes > 0)
-            m[all++] = x;
+            m[(*n)++] = x;
     }
-    qsort(m, all, sizeof *m, by_bytes);
+    if (*n > 0)
+        qsort(m, *n, sizeof *m, by_bytes);
+    return m;
+}
+
+uint32_t *dsa_clique(Arena *scratch, const DsaProblem *pb, uint64_t capacity, uint32_t *n) {
+    uint32_t step, all;
+    uint64_t sum = 0;
+    Grid g = { 1, 0 };
+    *n = 0;
+    if (pb->napart > 0)
+        return NULL;
+    if (largest_load(scratch, pb, 1, &step) <= capacity) {
+        g = grid_of(pb);
+        if (largest_load(scratch, pb, g.unit, &step) <= capacity + g.waste)
+            return NULL;
+    }
+    Member *m = members_of(scratch, pb, step, g.unit, &all);
     uint32_t *members = NEW_ARRAY(scratch, uint32_t, all);
-    while (sum <= capacity) {
+    while (sum <= capacity + g.waste) {
         sum += m[*n].bytes;
         members[*n] = m[*n].object;
         ++*n;
