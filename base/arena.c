@@ -172,6 +172,17 @@ char *arena_vprintf(Arena *a, const char *fmt, va_list args) {
     return p;
 }
 
+void *chunk_new(size_t n, size_t size) {
+    void *p = calloc(n ? n : 1, size ? size : 1);         /* checks the product itself */
+    if (!p)
+        die("out of memory");
+    return p;
+}
+
+void chunk_free(void *p) {
+    free(p);
+}
+
 size_t arena_used(const Arena *a) {
     return a->total;
 }

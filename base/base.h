@@ -43,6 +43,10 @@ char *arena_printf(Arena *, const char *fmt, ...) PRINTF_LIKE(2, 3);
 char *arena_vprintf(Arena *, const char *fmt, va_list) PRINTF_LIKE(2, 0);
 size_t arena_used(const Arena *);                         /* bytes handed out since the last reset */
 
+/* Memory on its own, for what is large and dies before any arena: n * size zeroed bytes; never NULL. */
+void *chunk_new(size_t n, size_t size);
+void chunk_free(void *);
+
 #define NEW(arena, T) ((T *)arena_alloc((arena), sizeof(T)))
 #define NEW_ARRAY(arena, T, n) ((T *)arena_array((arena), (n), sizeof(T)))
 

@@ -15,6 +15,7 @@
 #include <math.h>
 
 #include "ops/axes.h"
+#include "ops/eval.h"
 
 typedef unsigned long long ull;
 
@@ -353,4 +354,5 @@ static bool bind(Call *c) {
     return c->info->kind == OP_SDPA ? bind_sdpa(c) : bind_mha(c);
 }
 
-const OpRules rules_attention = {.bind = bind, .infer = infer, .macs = macs, .scratch = scratch};
+const OpRules rules_attention = {
+    .bind = bind, .infer = infer, .macs = macs, .scratch = scratch, .eval = eval_attention};

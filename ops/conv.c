@@ -11,6 +11,7 @@
  * would otherwise pass. N may be 0, the other axes may not. */
 #include <math.h>
 
+#include "ops/eval.h"
 #include "ops/window.h"
 
 static unsigned spatial_axes(OpKind kind) {
@@ -164,4 +165,4 @@ static uint64_t macs(const Op *op) {
     return mul_u64(meets->nelem, weight->nelem / weight->type.shape.dim[0], &n) ? n : UINT64_MAX;
 }
 
-const OpRules rules_conv = {.bind = bind, .infer = infer, .macs = macs};
+const OpRules rules_conv = {.bind = bind, .infer = infer, .macs = macs, .eval = eval_conv};

@@ -12,6 +12,7 @@
 #include <math.h>
 
 #include "ops/axes.h"
+#include "ops/eval.h"
 
 static uint64_t last_axis(const Value *v) {
     return v->type.shape.dim[v->type.shape.rank - 1];
@@ -312,4 +313,4 @@ static uint64_t macs(const Op *op) {
     return mul_u64(op->out[0]->nelem, inner, &n) ? n : UINT64_MAX;
 }
 
-const OpRules rules_dense = {.bind = bind, .infer = infer, .macs = macs};
+const OpRules rules_dense = {.bind = bind, .infer = infer, .macs = macs, .eval = eval_dense};

@@ -46,9 +46,9 @@ void eval_loss(Eval *);
 /* evaluate.c */
 static inline const Tensor *eval_in(const Eval *e, uint32_t k) { return k < e->op->nin ? e->in[k] : NULL; }
 /* Rows [first, first + n) of operand k, which has rank 2 and floats. The weights of linear and embedding can be larger
- * than all else together: they are read by rows, and in[k]->f may be NULL. What is returned lives in the arena, or is
- * part of in[k]. NULL after a diagnostic. */
-const double *eval_rows(Eval *, uint32_t k, uint64_t first, uint64_t n);
+ * than all else together: they are read by rows, and in[k]->f may be NULL. `buffer` has room for the rows; what is
+ * returned is it, or part of in[k]. NULL after a diagnostic. */
+const double *eval_rows(Eval *, uint32_t k, uint64_t first, uint64_t n, double *buffer);
 /* An index that is none of the n places of an axis: names the op, the index, and where it stands in `indices`. */
 void eval_index_error(Eval *, const Tensor *indices, uint64_t at, uint64_t n);
 /* Runs the graph in program order and hands back its results, one for each of g->results, in the arena. A value is
@@ -63,10 +63,14 @@ int64_t number_truncate(double);                          /* toward zero; outsid
 double number_decode(DType, uint64_t bits);               /* float dtypes: the number that these bits are */
 uint64_t number_encode(DType, double);                    /* float dtypes: the bits of number_round(); NaN is quiet and positive */
 
-/* product.c - matrix products in double. A panel is PANEL columns of the right operand, k rows of PANEL numbers. */
+/* product.c - matrix products in double. A panel is PANEL columns of the right operand: k rows of PANEL numbers. */
 enum { PANEL = 4 };
-/* out[i * row + j] += sum over p of a[i * k + p] * panel[p * PANEL + j], for i < m, j < columns <= PANEL. */
-void product_panel(uint64_t m, uint64_t k, const double *a, const double *panel, unsigned columns, double *out,
+/* out[i * row + j] += sum over p < k of a[i * k + p] * panel[p * PANEL + j], for i < m and j < columns <= PANEL. */
+void panel_product(uint64_t m, uint64_t k, const double *a, const double *panel, unsigned columns, double *out,
                    uint64_t row);
+/* out[i * row + j] += sum over p < k of a[i * k + p] * b[p * down + j * right], for i < m and j < n. `panel` is room
+ * for k * PANEL numbers. */
+typedef struct Right { const double *b; uint64_t down, right; } Right;
+void matrix_product(uint64_t m, uint64_t n, uint64_t k, const double *a, Right, double *panel, double *out, uint64_t row);
 
 #endif

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "ops/axes.h"
+#include "ops/eval.h"
 
 static bool of_classes(OpKind kind) {
     return kind == OP_CROSS_ENTROPY || kind == OP_NLL_LOSS;
@@ -117,4 +118,4 @@ static bool bind(Call *c) {
     return bind_plain(c);
 }
 
-const OpRules rules_loss = {.bind = bind, .infer = infer};
+const OpRules rules_loss = {.bind = bind, .infer = infer, .eval = eval_loss};

@@ -14,6 +14,7 @@
 #include <float.h>
 
 #include "ops/axes.h"
+#include "ops/eval.h"
 
 static const char *op_text(const Typing *t) {
     return op_info(t->kind)->name;
@@ -223,4 +224,4 @@ static bool infer(Typing *t) {
     return type_push(t, x->type.dtype, &x->type.shape);
 }
 
-const OpRules rules_norm = {.bind = bind, .infer = infer};
+const OpRules rules_norm = {.bind = bind, .infer = infer, .eval = eval_norm};

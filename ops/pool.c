@@ -7,12 +7,12 @@
  *              global: none; each spatial axis becomes 1 and stays
  * Rules        padding is at most half of the kernel; in ceil mode the last window must start inside the input or the
  *              padding before it. No multiply-adds. Averages are for floats, maxima for every dtype but bool. */
+#include "ops/pool.h"
+
+#include "ops/eval.h"
 #include "ops/window.h"
 
-typedef enum PoolKind { POOL_SLIDING, POOL_ADAPTIVE, POOL_GLOBAL } PoolKind;
-typedef struct Pool { PoolKind kind; bool max; unsigned n; } Pool;
-
-static Pool pool_of(OpKind kind) {
+Pool pool_of(OpKind kind) {
     switch (kind) {
     case OP_MAX_POOL1D: return (Pool){POOL_SLIDING, true, 1};
     case OP_MAX_POOL2D: return (Pool){POOL_SLIDING, true, 2};
@@ -180,4 +180,4 @@ static bool infer(Typing *t) {
     return type_push(t, x->type.dtype, &s);
 }
 
-const OpRules rules_pool = {.bind = bind, .infer = infer};
+const OpRules rules_pool = {.bind = bind, .infer = infer, .eval = eval_pool};

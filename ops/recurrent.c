@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "ops/axes.h"
+#include "ops/eval.h"
 
 typedef unsigned long long ull;
 
@@ -243,4 +244,5 @@ static uint64_t scratch(const Op *op, bool fused) {
     return sequence ? sum(gates, op->out[0]->nbytes) : gates;
 }
 
-const OpRules rules_recurrent = {.bind = bind, .infer = infer, .macs = macs, .scratch = scratch};
+const OpRules rules_recurrent = {
+    .bind = bind, .infer = infer, .macs = macs, .scratch = scratch, .eval = eval_recurrent};

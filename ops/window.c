@@ -112,6 +112,19 @@ uint32_t window_attrs(Arena *a, const Window *w, Attr *attrs) {
     return 4;
 }
 
+Window window_of_op(const Op *op, unsigned n) {
+    Window w = {.n = WINDOW_AXES, .dilated = true, .kernel = {1, 1, 1}, .stride = {1, 1, 1}, .dilation = {1, 1, 1}};
+    unsigned lead = WINDOW_AXES - n;
+    int64_t padding[2 * WINDOW_AXES];
+    op_ints(op, A_kernel_size, w.kernel + lead, n);
+    op_ints(op, A_stride, w.stride + lead, n);
+    op_ints(op, A_padding, padding, 2 * n);
+    if (op_attr(op, A_dilation)) op_ints(op, A_dilation, w.dilation + lead, n);
+    memcpy(w.begin + lead, padding, n * sizeof *padding);
+    memcpy(w.end + lead, padding + n, n * sizeof *padding);
+    return w;
+}
+
 bool window_check(Typing *t, const Window *w) {
     return typing_at_least(t, A_kernel_size, w->kernel, w->n, 1) && typing_at_least(t, A_stride, w->stride, w->n, 1) &&
            typing_at_least(t, A_dilation, w->dilation, w->n, 1) && typing_at_least(t, A_padding, w->begin, w->n, 0) &&

@@ -22,6 +22,9 @@ bool window_padding(Call *, Window *, bool words);
 bool window_of_attrs(Typing *, unsigned n, bool dilated,
                      Window *); /* false after a diagnostic when the attributes are not so */
 uint32_t window_attrs(Arena *, const Window *, Attr *attrs);      /* writes 3 or 4 attributes, returns how many */
+/* The window of an op with n spatial axes, in WINDOW_AXES axes: those that it does not have stand in front, as a kernel
+ * of 1 over an axis of 1. For evaluation. */
+Window window_of_op(const Op *, unsigned n);
 /* An attribute of exactly n integers. */
 bool window_numbers(Typing *, AttrName, unsigned n, int64_t *v);
 /* kernel, stride, dilation >= 1 and padding >= 0, located at the argument that is not. */
