@@ -227,7 +227,7 @@ bool is_function(const char *name);                       /* range, len, min, ..
 const char *const *function_names(size_t *n);
 Val call_function(Elab *, const Callee *, Span span, ArgVals);
 /* index.c */
-Val eval_index(Elab *, const Expr *);
+Val eval_subscript(Elab *, const Expr *);
 /* text.c */
 /* an EX_STR with its "{...}" replaced; interned; NULL after a diagnostic */
 const char *text_eval(Elab *, const Expr *);

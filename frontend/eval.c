@@ -264,7 +264,7 @@ static Val eval_node(Elab *e, const Expr *x) {
     case EX_TUPLE: case EX_LIST: return eval_list(e, x);
     case EX_MEMBER: return eval_member(e, x);
     case EX_CALL: return eval_call(e, x);
-    case EX_INDEX: return eval_index(e, x);
+    case EX_INDEX: return eval_subscript(e, x);
     case EX_PIPE: return eval_pipe(e, x);
     case EX_UNARY: return eval_unary(e, x);
     case EX_BINARY: return eval_two_sides(e, x);

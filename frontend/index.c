@@ -188,7 +188,7 @@ static Val index_tensor(Elab *e, const Expr *x, Value *t) {
     return c.v;
 }
 
-Val eval_index(Elab *e, const Expr *x) {
+Val eval_subscript(Elab *e, const Expr *x) {
     Val v = eval(e, x->lhs);
     if (v.kind == V_LIST)
         return index_list(e, x, v);
