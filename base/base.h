@@ -181,6 +181,11 @@ void json_inline(Json *, bool on);                        /* on: each object or 
 /* outfile.c - a temporary beside the target, renamed when complete: a failed run leaves nothing half-written. */
 bool outfile_write(Ctx *, const char *path, const char *text, size_t len);       /* "-" = standard output; false after a message */
 
+/* mapfile.c - a regular file as memory; bytes is NULL when it is empty. False with the reason in *why. */
+typedef struct MappedFile { const unsigned char *bytes; uint64_t size; } MappedFile;
+bool file_map(const char *path, MappedFile *, const char **why);
+void file_unmap(MappedFile *);
+
 /* ctx.c */
 typedef enum ColorWhen { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER } ColorWhen;
 typedef enum MessageFormat { MESSAGE_HUMAN, MESSAGE_SHORT, MESSAGE_JSON } MessageFormat;

@@ -8,6 +8,7 @@
  *   glu, softmax, log_softmax   dim: counted from the front
  *   prelu      no attributes; its second operand is the weight, of one element or one per channel (axis 1) */
 #include "ops/axes.h"
+#include "ops/eval.h"
 
 #include <string.h>
 
@@ -165,4 +166,4 @@ static bool infer(Typing *t) {
     }
 }
 
-const OpRules rules_activation = {.bind = bind, .infer = infer};
+const OpRules rules_activation = {.bind = bind, .infer = infer, .eval = eval_activation};

@@ -5,6 +5,7 @@
  *   arange start, end, step, dtype (i64 when all three are ints, f32 otherwise); one number is the end
  *   zeros, ones size, dtype; full size, fill_value, dtype (of the number: i64, f32 or bool) */
 #include "ops/axes.h"
+#include "ops/eval.h"
 
 #include <math.h>
 
@@ -121,4 +122,4 @@ static bool infer(Typing *t) {
     return need_fitting(t, A_fill_value, dtype->dtype) && type_push(t, dtype->dtype, &r);
 }
 
-const OpRules rules_create = {.bind = bind, .infer = infer};
+const OpRules rules_create = {.bind = bind, .infer = infer, .eval = eval_create};

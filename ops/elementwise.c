@@ -6,6 +6,7 @@
  * Normalised form: numbers among the operands of binary operators and of where are scalar constants. Attributes:
  *   masked_fill value; clamp min, max (either may be absent; numbers of the operand's kind); cast dtype */
 #include "ops/axes.h"
+#include "ops/eval.h"
 
 /* ---- binding ---- */
 
@@ -157,4 +158,4 @@ static bool infer(Typing *t) {
     return op_info(t->kind)->flags & BINARY ? infer_binary(t) : infer_unary(t);
 }
 
-const OpRules rules_elementwise = {.bind = bind, .infer = infer};
+const OpRules rules_elementwise = {.bind = bind, .infer = infer, .eval = eval_elementwise};

@@ -4,6 +4,7 @@
  * Normalised attributes: gather, index_select dim (from the front), index is operand 1; one_hot num_classes; tril,
  * triu diagonal. */
 #include "ops/axes.h"
+#include "ops/eval.h"
 
 typedef unsigned long long ull;
 
@@ -100,4 +101,4 @@ static bool infer(Typing *t) {
     }
 }
 
-const OpRules rules_index = {.bind = bind, .infer = infer};
+const OpRules rules_index = {.bind = bind, .infer = infer, .eval = eval_index};

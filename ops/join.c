@@ -3,6 +3,7 @@
  *
  * Normalised attribute: dim, counted from the front (of the result, for stack). */
 #include "ops/axes.h"
+#include "ops/eval.h"
 
 static bool passed_over(const Value *x) {
     return x->type.shape.rank == 1 && x->type.shape.dim[0] == 0;
@@ -109,4 +110,4 @@ static bool infer(Typing *t) {
     return t->kind == OP_CAT ? infer_cat(t) : infer_stack(t);
 }
 
-const OpRules rules_join = {.bind = bind, .infer = infer};
+const OpRules rules_join = {.bind = bind, .infer = infer, .eval = eval_join};

@@ -7,6 +7,7 @@
  *   slice  dim, start, end, step with 0 <= start <= end <= extent, step >= 1
  *   select dim, index; narrow dim, start, length */
 #include "ops/axes.h"
+#include "ops/eval.h"
 
 typedef unsigned long long ull;
 
@@ -193,4 +194,4 @@ static bool infer(Typing *t) {
     }
 }
 
-const OpRules rules_part = {.bind = bind, .infer = infer};
+const OpRules rules_part = {.bind = bind, .infer = infer, .eval = eval_part};

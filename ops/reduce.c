@@ -8,6 +8,7 @@
  *   prod, argmax, argmin         dim: one axis from the front, absent for all; keepdim
  *   cumsum, topk, sort           dim: from the front; topk k, largest, sorted; sort descending, stable */
 #include "ops/axes.h"
+#include "ops/eval.h"
 
 static bool takes_list(OpKind kind) {
     return kind == OP_SUM || kind == OP_MEAN || kind == OP_VAR || kind == OP_AMAX || kind == OP_AMIN;
@@ -145,4 +146,4 @@ static bool infer(Typing *t) {
     }
 }
 
-const OpRules rules_reduce = {.bind = bind, .infer = infer};
+const OpRules rules_reduce = {.bind = bind, .infer = infer, .eval = eval_reduce};

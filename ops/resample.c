@@ -8,6 +8,7 @@
  *   interpolate  size: of every spatial axis; mode; align_corners (linear, bilinear, bicubic, trilinear only);
  *                scale_factor: floats, only where they change the sampled places, when not exactly out / in */
 #include "ops/axes.h"
+#include "ops/eval.h"
 
 #include <math.h>
 #include <string.h>
@@ -360,4 +361,4 @@ static bool infer(Typing *t) {
     }
 }
 
-const OpRules rules_resample = {.bind = bind, .infer = infer};
+const OpRules rules_resample = {.bind = bind, .infer = infer, .eval = eval_resample};

@@ -8,6 +8,7 @@
  *   transpose      dim0 <= dim1; permute dims
  *   channel_shuffle groups; pixel_shuffle upscale_factor; pixel_unshuffle downscale_factor */
 #include "ops/axes.h"
+#include "ops/eval.h"
 #include "ops/strides.h"
 
 typedef unsigned long long ull;
@@ -387,4 +388,4 @@ static bool infer(Typing *t) {
     }
 }
 
-const OpRules rules_shape = {.bind = bind, .infer = infer};
+const OpRules rules_shape = {.bind = bind, .infer = infer, .eval = eval_shape};
