@@ -143,7 +143,7 @@ static bool read_buffer_kind(Reader *r, BufferKind *kind) {
 }
 
 static bool read_buffer(Reader *r) {
-    Buffer b = {.op = NO_ID};
+    Buffer b = {.op = NO_ID, .overlaps = NO_ID};
     size_t from = r->pos;
     if (!read_u32(r, &b.id, NO_ID - 1, "a buffer"))
         return false;
@@ -163,6 +163,9 @@ static bool read_buffer(Reader *r) {
         Piece whole = {0, b.nbytes, b.first, b.last};
         vec_push(r->plan->arena, &b.pieces, whole);
     }
+    if (read_is_word(r, "over") && (!read_u32(r, &b.overlaps, NO_ID - 1, "a buffer") || !read_need_word(r, "bytes") ||
+                                    !read_u64(r, &b.overlap_bytes, b.nbytes, "bytes")))
+        return false;
     vec_push(r->plan->arena, &r->plan->buffers, b);
     return true;
 }
@@ -229,9 +232,11 @@ bool read_plan_check(Reader *r) {
         if (l->buffer >= p->buffers.n)
             return whole_fail(r, "value", v);
     }
-    for (size_t i = 0; i < p->buffers.n; i++)
-        if (p->steps.n > 0 && p->buffers.p[i].last >= p->steps.n)
+    for (size_t i = 0; i < p->buffers.n; i++) {
+        const Buffer *b = &p->buffers.p[i];
+        if ((p->steps.n > 0 && b->last >= p->steps.n) || (b->overlaps != NO_ID && b->overlaps >= p->buffers.n))
             return whole_fail(r, "buffer", (uint32_t)i);
+    }
     if (p->steps.n > 0 && p->peak_step >= p->steps.n)
         return read_fail(r, r->pos, "the peak is at a step the plan does not have");
     return replacements_end(r);

@@ -364,6 +364,8 @@ static void print_buffer(StrBuf *sb, const Buffer *b) {
         const Piece *q = &b->pieces.p[i];
         sb_printf(sb, " [%" PRIu64 "-%" PRIu64 " %" PRIu32 "-%" PRIu32 "]", q->lo, q->hi, q->first, q->last);
     }
+    if (b->overlaps != NO_ID)
+        sb_printf(sb, " over %" PRIu32 " bytes %" PRIu64, b->overlaps, b->overlap_bytes);
     sb_putc(sb, '\n');
 }
 

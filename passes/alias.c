@@ -450,7 +450,7 @@ static void make_buffers(Alias *a) {
             continue;
         k->buffer = (uint32_t)p->buffers.n;
         p->buffers.p[p->buffers.n++] = (Buffer){
-            .id = k->buffer, .kind = k->kind, .nbytes = k->nbytes, .op = NO_ID,
+            .id = k->buffer, .kind = k->kind, .nbytes = k->nbytes, .op = NO_ID, .overlaps = NO_ID,
             .in_arena = k->kind == BUF_ACTIVATION || (k->kind == BUF_IO && p->io == IO_ARENA)};
     }
 }

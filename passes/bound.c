@@ -9,10 +9,10 @@
  * read at this step or later, (2) the leaves this step makes, (3) its workspace. The one exception is a result over
  * an operand that dies there: in place is one operand per result, so for each result the most that a legal operand
  * could give is taken off: all of it where the operand might be a copy, for a copy may be overwritten though its
- * source may not. That a plan copies, keeps a result out of place or loses bytes to the shape of holes otherwise
- * only adds. Leaves that reach a result in the caller's memory through views and joins count nothing, since they
- * may lie there from the start, and what a slice there may be written over counts nothing either; neither do inputs
- * outside, weights and numbers. Alignment: a leaf that no concatenation takes in, and that can only lie over or
+ * source may not. Where it may lie over an operand in part (op_lead), what the two can share is taken off. That a plan
+ * copies, keeps a result out of place or loses bytes to the shape of holes otherwise only adds. Leaves that reach a
+ * result in the caller's memory through views and joins count nothing, since they may lie there from the start, and
+ * what a slice there may be written over counts nothing either; neither do inputs outside, weights and numbers. Alignment: a leaf that no concatenation takes in, and that can only lie over or
  * under other such leaves, fills a buffer whose end is rounded up, and counts so; all others count their bare
  * bytes.
  *
@@ -295,6 +295,18 @@ static uint64_t donation(const Bound *b, uint32_t s, const Value *u, const uint3
     return sum;
 }
 
+/* What f may lie over its operand u in part: all but what it must begin before it. */
+static uint64_t overlap(const Bound *b, uint32_t s, const Value *u, const Value *f, const uint32_t *leaf_last) {
+    uint64_t lead, own = rounded(b, f->id, 0, f->nbytes), d;
+    if (u == NULL || !plan_overlaps(b->g, b->p) || made_in_step(b->p, u, s) || !step_lead(b->g, b->p, s, u, f, &lead))
+        return 0;
+    if (b->solo[f->id])
+        align_up(lead, b->p->align, &lead);
+    d = donation(b, s, u, leaf_last);
+    own = lead < own ? own - lead : 0;
+    return d < own ? d : own;
+}
+
 static uint64_t best_donation(const Bound *b, uint32_t s, const Value *f, const uint32_t *leaf_last) {
     const Step *step = &b->p->steps.p[s];
     uint64_t best = 0;
@@ -302,9 +314,7 @@ static uint64_t best_donation(const Bound *b, uint32_t s, const Value *f, const 
         const Op *op = b->g->ops.p[step->ops.p[i]];
         for (uint32_t k = 0; k < op->nin; k++) {
             const Value *u = op_tensor(b->g, b->p, op, k);
-            if (!could_overwrite(b, s, u, f))
-                continue;
-            uint64_t d = donation(b, s, u, leaf_last);
+            uint64_t d = could_overwrite(b, s, u, f) ? donation(b, s, u, leaf_last) : overlap(b, s, u, f, leaf_last);
             best = d > best ? d : best;
         }
     }

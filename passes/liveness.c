@@ -1,8 +1,8 @@
 /* liveness.c - when is each value needed, and so which bytes of each buffer; workspaces; the live peak.
  *
  * requires steps, fates and places; computes first and last of every place, the pieces and hull of every buffer, a
- * workspace buffer for each step that needs one, weights, workspace and io bytes, live_peak_bytes, peak_step; makes
- * offsets stale.
+ * workspace buffer for each step that needs one, which buffers may overlap in part (overlap.c), weights, workspace and
+ * io bytes, live_peak_bytes, peak_step; makes offsets stale.
  *
  * A value made by a step is born there. A view is there as soon as the value it shows; a concatenation that lies in
  * its slices is there when the last slice is written, and each slice must last that long. What is read last at step
@@ -125,7 +125,7 @@ static void workspaces(const Lives *l) {
         if (nbytes == 0)
             continue;
         Buffer b = {.id = (uint32_t)p->buffers.n, .kind = BUF_WORKSPACE, .in_arena = true, .nbytes = nbytes,
-                    .first = s, .last = s, .op = p->steps.p[s].anchor};
+                    .first = s, .last = s, .op = p->steps.p[s].anchor, .overlaps = NO_ID};
         vec_push(p->arena, &b.pieces, ((Piece){0, nbytes, s, s}));
         vec_push(p->arena, &p->buffers, b);
         p->workspace_bytes = nbytes > p->workspace_bytes ? nbytes : p->workspace_bytes;
@@ -137,6 +137,11 @@ static void find_peak(const Lives *l) {
     Plan *p = l->p;
     uint64_t *delta = NEW_ARRAY(l->scratch, uint64_t, (size_t)l->end + 2);
     uint64_t now = 0;
+    for (size_t b = 0; b < p->buffers.n; b++)             /* bytes that two buffers share count once */
+        if (p->buffers.p[b].overlaps != NO_ID) {
+            delta[p->buffers.p[b].first] -= p->buffers.p[b].overlap_bytes;
+            delta[p->buffers.p[b].first + 1] += p->buffers.p[b].overlap_bytes;
+        }
     for (size_t b = 0; b < p->buffers.n; b++) {
         const Buffer *buf = &p->buffers.p[b];
         for (size_t i = 0; buf->in_arena && i < buf->pieces.n; i++) {
@@ -177,6 +182,7 @@ void pass_liveness(Ctx *ctx, const Graph *g, Plan *p) {
     mirror(&l);
     all_pieces(&l);
     workspaces(&l);
+    find_overlaps(g, p);
     find_peak(&l);
     outside_bytes(p);
 }

@@ -7,6 +7,8 @@
 #include "passes/dsa.h"
 #include "passes/passes.h"
 
+typedef struct Range { uint64_t lo, hi; } Range;
+
 static uint64_t rounded(const Plan *p, uint64_t n) {
     if (!align_up(n, p->align, &n))
         ice("offsets: a buffer of %llu bytes", (unsigned long long)n);
@@ -37,14 +39,46 @@ static const DsaPiece *pieces_for(Arena *scratch, const Plan *p, const Buffer *b
     return d;
 }
 
-static void pack(Ctx *ctx, Plan *p) {
-    DsaProblem pb = {.objects = NEW_ARRAY(ctx->scratch, DsaObject, p->buffers.n), .bound = p->live_peak_bytes};
+/* The bytes [lo, hi) of b that hold what is alive in a step. */
+static Range alive_in(const Plan *p, const Buffer *b, uint32_t step) {
+    Range r = {UINT64_MAX, 0};
+    for (size_t i = 0; i < b->pieces.n; i++) {
+        const Piece *q = &b->pieces.p[i];
+        if (step < q->first || q->last < step)
+            continue;
+        r.lo = q->lo < r.lo ? q->lo : r.lo;
+        r.hi = q->hi > r.hi ? q->hi : r.hi;
+    }
+    r.hi = r.hi == b->nbytes ? rounded(p, r.hi) : r.hi;
+    return r;
+}
+
+/* In the one step in which both are alive, a buffer ends at most overlap_bytes behind the beginning of the one it overlaps. */
+static void list_overlaps(Ctx *ctx, const Plan *p, const uint32_t *object, DsaProblem *pb) {
+    VEC(DsaApart) apart = {0};
     for (size_t i = 0; i < p->buffers.n; i++) {
         const Buffer *b = &p->buffers.p[i];
+        if (b->overlaps == NO_ID)
+            continue;
+        Range own = alive_in(p, b, b->first), other = alive_in(p, &p->buffers.p[b->overlaps], b->first);
+        vec_push(ctx->scratch, &apart, ((DsaApart){object[b->overlaps], object[i], (int64_t)own.lo - (int64_t)other.hi,
+                                                  (int64_t)(own.hi - b->overlap_bytes) - (int64_t)other.lo}));
+    }
+    pb->apart = apart.p;
+    pb->napart = (uint32_t)apart.n;
+}
+
+static void pack(Ctx *ctx, Plan *p) {
+    DsaProblem pb = {.objects = NEW_ARRAY(ctx->scratch, DsaObject, p->buffers.n), .bound = p->live_peak_bytes};
+    uint32_t *object = NEW_ARRAY(ctx->scratch, uint32_t, p->buffers.n);
+    for (size_t i = 0; i < p->buffers.n; i++) {
+        const Buffer *b = &p->buffers.p[i];
+        object[i] = pb.n;
         if (b->in_arena)
             pb.objects[pb.n++] = (DsaObject){.pieces = pieces_for(ctx->scratch, p, b), .npieces = (uint32_t)b->pieces.n,
                                              .nbytes = rounded(p, b->nbytes), .align = p->align};
     }
+    list_overlaps(ctx, p, object, &pb);
     DsaResult r = dsa_place(ctx->scratch, &pb);
     for (size_t i = 0, k = 0; i < p->buffers.n; i++)
         if (p->buffers.p[i].in_arena)

@@ -278,6 +278,7 @@ static bool verify_writes(Replay *r, uint32_t step) {
         for (size_t k = 0; k < reads->n; k++) {
             const Access *q = &reads->p[k];
             if (!overlap(w, q) || copies_in_place(w, q)) continue;
+            if (q->lo >= w->lo && verify_overlap(&r->v, s, w->value, q->value, q->lo - w->lo)) continue;
             if (q->lo != w->lo || q->hi != w->hi || !verify_overwrite(&r->v, s, w->value, q->value))
                 return refuse(&r->v, "inplace: %s writes %s over %s, which its kernel still reads", w->op->path, w->value->name, q->value->name);
         }
@@ -343,14 +344,16 @@ static bool verify_end(Replay *r) {
 
 /* ---- what the plan says of itself -------------------------------------------------------------------------------- */
 
-typedef struct Event { uint32_t step; uint8_t begins; uint32_t buffer, piece; } Event;
+/* Bytes [lo, hi) of the arena begin or cease to be a buffer's, and the live bytes change. */
+typedef struct Event { uint32_t step; uint8_t begins; uint32_t buffer; uint64_t lo, hi, more, less; } Event;
+typedef VEC(Event) Events;
 
 static int by_step(const void *a, const void *b) {
     const Event *x = a, *y = b;
     if (x->step != y->step) return x->step < y->step ? -1 : 1;
     if (x->begins != y->begins) return x->begins ? 1 : -1;
     if (x->buffer != y->buffer) return x->buffer < y->buffer ? -1 : 1;
-    return x->piece < y->piece ? -1 : x->piece > y->piece;
+    return x->lo < y->lo ? -1 : x->lo > y->lo;
 }
 
 /* Bytes that a piece counts for: one that ends at its buffer's end is rounded up to the alignment. */
@@ -374,40 +377,84 @@ static bool verify_form_of_pieces(Replay *r, const Buffer *b) {
     return true;
 }
 
-/* Sweeps the stated pieces by step: no two share a byte in a common step, and their largest sum is the live peak. */
-static bool verify_pieces(Replay *r) {
+/* The bytes of the arena that hold what is alive of a buffer in a step. */
+static Access alive_at(const Plan *p, uint32_t buffer, uint32_t step) {
+    const Buffer *b = &p->buffers.p[buffer];
+    Access a = {NULL, buffer, NULL, UINT64_MAX, 0};
+    for (size_t i = 0; i < b->pieces.n; i++) {
+        const Piece *q = &b->pieces.p[i];
+        if (step < q->first || q->last < step) continue;
+        a.lo = b->offset + q->lo < a.lo ? b->offset + q->lo : a.lo;
+        a.hi = b->offset + q->hi > a.hi ? b->offset + q->hi : a.hi;
+    }
+    return a;
+}
+
+/* What the plan says a buffer shares with one that dies where it begins; whether the kernel allows it the replay has seen. */
+static bool verify_overlaps(Replay *r, const Buffer *b) {
     const Plan *p = r->v.p;
-    VEC(Event) events = {0};
+    if (b->overlaps == NO_ID) return b->overlap_bytes == 0 || refuse(&r->v, "overlap: buffer %u shares bytes with none", b->id);
+    const Buffer *o = b->overlaps < p->buffers.n ? &p->buffers.p[b->overlaps] : NULL;
+    bool fine = o && o != b && o->in_arena && o->last == b->first && b->overlap_bytes <= b->nbytes && b->overlap_bytes <= o->nbytes;
+    if (!fine) return refuse(&r->v, "overlap: buffer %u does not begin where buffer %u ends", b->id, b->overlaps);
+    Access own = alive_at(p, b->id, b->first), other = alive_at(p, o->id, b->first);
+    uint64_t lo = own.lo > other.lo ? own.lo : other.lo, hi = own.hi < other.hi ? own.hi : other.hi;
+    return lo >= hi || hi - lo <= b->overlap_bytes ||
+           refuse(&r->v, "overlap: buffers %u and %u share %llu bytes", o->id, b->id, (unsigned long long)(hi - lo));
+}
+
+/* A piece over bytes that another buffer still holds in its first step gets those one step later. */
+static void piece_events(Replay *r, Events *events, const Buffer *b, const Piece *q) {
+    const Plan *p = r->v.p;
+    uint64_t lo = b->offset + q->lo, hi = b->offset + q->hi, n = piece_bytes(p, b, q), cut_lo = hi, cut_hi = hi;
+    if (b->overlaps != NO_ID && q->first == b->first) {
+        Access o = alive_at(p, b->overlaps, q->first);
+        cut_lo = o.lo > lo ? o.lo : lo, cut_hi = o.hi < hi ? o.hi : hi;
+        if (cut_lo >= cut_hi) cut_lo = cut_hi = hi;
+    }
+    vec_push(r->arena, events, ((Event){q->first, 1, b->id, lo, cut_lo, n, 0}));
+    if (cut_hi < hi) vec_push(r->arena, events, ((Event){q->first, 1, b->id, cut_hi, hi, 0, 0}));
+    if (cut_lo < cut_hi && q->last > q->first) vec_push(r->arena, events, ((Event){q->first + 1, 1, b->id, cut_lo, cut_hi, 0, 0}));
+    vec_push(r->arena, events, ((Event){q->last + 1, 0, b->id, lo, hi, 0, n}));
+}
+
+static bool collect_events(Replay *r, Events *events) {
+    const Plan *p = r->v.p;
     for (size_t i = 0; i < p->buffers.n; i++) {
         const Buffer *b = &p->buffers.p[i];
         if (!b->in_arena) continue;
-        if (!verify_form_of_pieces(r, b)) return false;
+        if (!verify_form_of_pieces(r, b) || !verify_overlaps(r, b)) return false;
         for (uint32_t k = 0; k < b->pieces.n; k++) {
-            if (b->pieces.p[k].lo == b->pieces.p[k].hi) continue;
-            vec_push(r->arena, &events, ((Event){b->pieces.p[k].first, 1, (uint32_t)i, k}));
             if (b->pieces.p[k].last == UINT32_MAX) return refuse(&r->v, "pieces: buffer %zu never dies", i);
-            vec_push(r->arena, &events, ((Event){b->pieces.p[k].last + 1, 0, (uint32_t)i, k}));
+            if (b->pieces.p[k].lo < b->pieces.p[k].hi) piece_events(r, events, b, &b->pieces.p[k]);
         }
+        if (b->overlap_bytes == 0) continue;
+        vec_push(r->arena, events, ((Event){b->first, 0, b->id, 0, 0, 0, b->overlap_bytes}));
+        vec_push(r->arena, events, ((Event){b->first + 1, 0, b->id, 0, 0, b->overlap_bytes, 0}));
     }
-    if (events.n) qsort(events.p, events.n, sizeof *events.p, by_step);
+    if (events->n) qsort(events->p, events->n, sizeof *events->p, by_step);
+    return true;
+}
+
+/* Sweeps the stated pieces by step: no two share a byte in a common step but what one may lie over the other, and the largest
+ * sum at the end of a step's events is the live peak. */
+static bool verify_pieces(Replay *r) {
+    const Plan *p = r->v.p;
+    Events events = {0};
     ByteMap live;
     bytemap_init(&live, r->arena);
-    uint64_t now = 0, peak = 0;
+    if (!collect_events(r, &events)) return false;
+    uint64_t now = 0, peak = 0;                           /* wraps between the events of a step, never at its end */
     for (size_t i = 0; i < events.n; i++) {
         const Event *e = &events.p[i];
-        const Buffer *b = &p->buffers.p[e->buffer];
-        const Piece *q = &b->pieces.p[e->piece];
-        uint64_t lo = b->offset + q->lo, hi = b->offset + q->hi;
-        if (!e->begins) {
-            bytemap_erase(&live, lo, hi);
-            now -= piece_bytes(p, b, q);
-            continue;
+        now += e->more - e->less;
+        if (!e->begins && e->lo < e->hi) bytemap_erase(&live, e->lo, e->hi);
+        if (e->begins && e->lo < e->hi) {
+            uint32_t other = bytemap_any(&live, e->lo, e->hi);
+            if (other != UINT32_MAX) return refuse(&r->v, "overlap: buffers %u and %u share bytes in step %u", other, e->buffer, e->step);
+            bytemap_write(&live, e->lo, e->hi, e->buffer, 0);
         }
-        uint32_t other = bytemap_any(&live, lo, hi);
-        if (other != UINT32_MAX) return refuse(&r->v, "overlap: buffers %u and %u share bytes in step %u", other, b->id, e->step);
-        bytemap_write(&live, lo, hi, b->id, 0);
-        if (!add_u64(now, piece_bytes(p, b, q), &now)) return refuse(&r->v, "totals: live bytes overflow");
-        peak = now > peak ? now : peak;
+        if (i + 1 == events.n || events.p[i + 1].step != e->step) peak = now > peak ? now : peak;
     }
     return peak == p->live_peak_bytes || refuse(&r->v, "totals: the pieces' peak is %llu, the plan says %llu",
                                                 (unsigned long long)peak, (unsigned long long)p->live_peak_bytes);

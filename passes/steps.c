@@ -77,6 +77,43 @@ bool step_reads_at_index(const Graph *g, const Plan *p, uint32_t s, const Value 
     return true;
 }
 
+/* The kernel of the anchor goes through its result in index order, and so does what follows it in the step, element by
+ * element; an op that runs before the anchor in the step may read anything at any time. */
+static bool step_in_order(const Graph *g, const Plan *p, const Step *step, const Value *result) {
+    const Op *anchor = g->ops.p[step->anchor];
+    uint64_t lead;
+    if (step->ops.p[0] != anchor->id || anchor->nin == 0 || !op_lead(anchor, 0, 0, &lead))
+        return false;
+    for (size_t i = 0; i < step->ops.n; i++) {
+        const Op *op = g->ops.p[step->ops.p[i]];
+        if (op != anchor && !op_has(op, ELEMENTWISE) && p->fate[op->id] != FATE_FOLDED)
+            return false;
+        if (op->nout != 1 || !shape_equal(&op->out[0]->type.shape, &result->type.shape) ||
+            element_bits(op->out[0]) != element_bits(result))
+            return false;
+    }
+    return true;
+}
+
+bool step_lead(const Graph *g, const Plan *p, uint32_t s, const Value *v, const Value *result, uint64_t *lead) {
+    const Step *step = &p->steps.p[s];
+    *lead = 0;
+    if (!step_in_order(g, p, step, result))
+        return false;
+    for (size_t i = 0; i < step->ops.n; i++) {
+        const Op *op = g->ops.p[step->ops.p[i]];
+        for (uint32_t k = 0; k < op->nin; k++) {
+            uint64_t one = 0;
+            if (op_tensor(g, p, op, k) != v)
+                continue;
+            if (p->fate[op->id] == FATE_FOLDED || !op_lead(op, k, 0, &one))
+                return false;
+            *lead = one > *lead ? one : *lead;
+        }
+    }
+    return true;
+}
+
 uint64_t step_scratch(const Graph *g, const Plan *p, uint32_t s) {
     const Step *step = &p->steps.p[s];
     bool fused = p->level >= LEVEL_FULL && !(p->without & WITHOUT_ATTENTION);

@@ -10,7 +10,7 @@
 #include "ops/ops.h"
 
 /* Techniques a try of the driver leaves out (Plan.without), so that the better of two plans can be kept. */
-enum { WITHOUT_SLICES = 1, WITHOUT_CONSTANTS = 2, WITHOUT_ATTENTION = 4 };
+enum { WITHOUT_SLICES = 1, WITHOUT_CONSTANTS = 2, WITHOUT_ATTENTION = 4, WITHOUT_OVERLAPS = 16 };
 
 /* Operands of batch_norm: x, weight, bias, running_mean, running_var. Folded away, it is in the weight and the bias of the op it
  * follows. When that has no bias, the new one is written where the norm's own lies, or its mean when it has none. */
@@ -48,6 +48,11 @@ static inline bool plan_inplace(const Graph *g, const Plan *p) {
     return p->level >= LEVEL_INPLACE && !g->mem_noreuse;
 }
 
+/* A result may lie over a dying operand in part: blocks of a CUDA grid have no order, loops of C have. */
+static inline bool plan_overlaps(const Graph *g, const Plan *p) {
+    return p->level >= LEVEL_FULL && p->target == TARGET_C && !g->mem_noreuse && !(p->without & WITHOUT_OVERLAPS);
+}
+
 /* storage.c's answer for an op whose result may be bytes of operand 0. */
 static inline bool op_is_view(const Op *op, uint32_t out, uint64_t *offset) {
     return op->nin > 0 && op->in[0] != NULL && op_part(op, out, offset);
@@ -61,10 +66,17 @@ bool *values_results(Arena *, const Graph *, const Plan *);
 /* Does every op of step s that reads v do so at the very index it then writes of `result` (the value of `last`, the last op of
  * the step)? Then the step may write over v as far as its kernel goes. On false *why is a Reason. */
 bool step_reads_at_index(const Graph *, const Plan *, uint32_t s, const Value *v, const Value *result, Reason *why);
+/* By how many bytes must `result`, made by step s, begin before its operand v, so that it may lie over it in part (op_lead, for
+ * the step as a whole)? False: not at all. */
+bool step_lead(const Graph *, const Plan *, uint32_t s, const Value *v, const Value *result, uint64_t *lead);
 /* Workspace of step s in bytes, not aligned. */
 uint64_t step_scratch(const Graph *, const Plan *, uint32_t s);
 /* The stored tensor whose place takes the bias that folding op (FATE_FOLDED) leaves, NULL if the bias of `into` takes it. */
 Value *folded_bias(const Graph *, const Op *);
+
+/* overlap.c */
+/* Which buffer each step's new buffer may lie over in part (Buffer.overlaps). Requires lives and pieces. */
+void find_overlaps(const Graph *, Plan *);
 
 /* pieces.c */
 typedef struct Use { uint64_t lo, hi; uint32_t first, last; } Use;               /* bytes [lo, hi) are needed in steps [first, last] */

@@ -18,6 +18,8 @@ bool refuse(Verifier *, const char *fmt, ...) PRINTF_LIKE(2, 3);
 bool verify_decisions(Verifier *);
 /* May this step write result `out` of its op over the bytes of `read`, an operand from outside the step? */
 bool verify_overwrite(Verifier *, const Step *, const Value *out, const Value *read);
+/* May it write `out` over bytes of `read`, which lies `distance` bytes above it? */
+bool verify_overlap(Verifier *, const Step *, const Value *out, const Value *read, uint64_t distance);
 bool is_weight(const Verifier *, const Value *);          /* stored, a scalar constant, or computed when the weights are loaded */
 
 #endif

@@ -222,6 +222,26 @@ bool verify_overwrite(Verifier *v, const Step *s, const Value *out, const Value 
     return true;
 }
 
+/* Only where C code runs through the result from its first element to its last, in one loop: the step begins with an op of
+ * such a kernel and goes on element by element. Each reader of `read` must allow the distance. */
+bool verify_overlap(Verifier *v, const Step *s, const Value *out, const Value *read, uint64_t distance) {
+    uint64_t lead;
+    if (v->p->target != TARGET_C || v->p->made_by < LEVEL_FULL || s->anchor != s->ops.p[0]) return false;
+    if (!op_lead(v->g->ops.p[s->anchor], 0, 0, &lead)) return false;
+    for (size_t i = 0; i < s->ops.n; i++) {
+        const Op *op = v->g->ops.p[s->ops.p[i]];
+        const Value *y = op->out[0];
+        bool folded = v->p->fate[op->id] == FATE_FOLDED;
+        if (i && !folded && !op_has(op, ELEMENTWISE)) return false;
+        if (!shape_equal(&y->type.shape, &out->type.shape) || dtype_bits(y->type.dtype) != dtype_bits(out->type.dtype)) return false;
+        for (uint32_t k = 0; k < op->nin; k++) {
+            if (!op->in[k] || standing_for(v, op->in[k]) != read) continue;
+            if (folded || !op_lead(op, k, 0, &lead) || lead > distance) return false;
+        }
+    }
+    return true;
+}
+
 bool verify_decisions(Verifier *v) {
     for (size_t i = 0; i < v->g->values.n; i++) {
         if (v->p->repl[i] >= v->g->values.n || (v->p->repl[i] > i)) return refuse(v, "identity: value %zu is replaced by a later one", i);

@@ -70,13 +70,20 @@ static Plan *plan_at(Run *r, const Graph *g, Level level) {
     return plan_network(r->ctx, g, &options);
 }
 
+/* What b may lie over a in the one step in which both live. */
+static uint64_t may_share(const Buffer *a, const Buffer *b, uint32_t step) {
+    return b->overlaps == a->id && b->first == step && a->last == step ? b->overlap_bytes : 0;
+}
+
 static bool pieces_apart(const Buffer *a, const Buffer *b) {
     for (size_t i = 0; i < a->pieces.n; i++) {
         for (size_t j = 0; j < b->pieces.n; j++) {
             const Piece *p = &a->pieces.p[i], *q = &b->pieces.p[j];
             bool same_time = p->first <= q->last && q->first <= p->last;
-            bool same_place = a->offset + p->lo < b->offset + q->hi && b->offset + q->lo < a->offset + p->hi;
-            if (same_time && same_place) return false;
+            uint64_t lo = a->offset + p->lo > b->offset + q->lo ? a->offset + p->lo : b->offset + q->lo;
+            uint64_t hi = a->offset + p->hi < b->offset + q->hi ? a->offset + p->hi : b->offset + q->hi;
+            uint32_t step = p->first > q->first ? p->first : q->first;
+            if (same_time && lo < hi && hi - lo > may_share(a, b, step) + may_share(b, a, step)) return false;
         }
     }
     return true;
