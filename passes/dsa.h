@@ -32,6 +32,9 @@ DsaResult dsa_place(Arena *scratch, DsaProblem *);
  * proof. Every object has one piece that is all of it, and no pair is in apart. */
 typedef enum DsaVerdict { DSA_FOUND, DSA_IMPOSSIBLE, DSA_GAVE_UP } DsaVerdict;
 DsaVerdict dsa_search(Arena *scratch, DsaProblem *, uint64_t capacity, uint64_t steady, uint64_t effort, uint64_t *nodes);
+/* dsa_sweep.c - the same question, for any objects: exact by dynamic programming in the order of time, bounded by `effort` nodes and
+ * by its memory. Settles long problems of which few objects are alive at a time, on few possible offsets. */
+DsaVerdict dsa_sweep(Arena *scratch, DsaProblem *, uint64_t capacity, uint64_t effort, uint64_t *nodes);
 /* dsa_bound.c */
 uint64_t dsa_load(Arena *scratch, const DsaProblem *);    /* largest sum of bytes needed in one step; what apart lets overlap counts once */
 uint64_t dsa_bound(Arena *scratch, const DsaProblem *);   /* the load, or more where alignment or pins say so: no placement is lower */

@@ -1,4 +1,4 @@
-/* dsa_solve.c - the offset solver: bounds first, then the portfolio of rules, then the exact search, each only as far as needed.
+/* dsa_solve.c - the offset solver: bounds first, then the portfolio of rules, then the exact searches, each only as far as needed.
  *
  * What does not touch in time is searched part by part, the tallest first; a part need not become lower than another one is.
  * Under a capacity the search decides. Without one it minimises: first at the bound, which proves most instances at once, then
@@ -6,8 +6,9 @@
  * brings the bound up to the next height there can be; when neither happens the rungs come nearer to the incumbent, and at last
  * get more effort. All heights are multiples of one unit (dsa_unit), so few rungs are left when the gap is small.
  *
- * Work is counted, never timed. The search takes plain objects; for pieces and pairs that may overlap in part the answer is
- * the portfolio's with its gap. */
+ * A capacity is put to the sweep over time first (dsa_sweep.c), which is quick where it is any good and is dropped for a part
+ * where it once gave up; then to the search by address (dsa_search.c), which takes plain objects only. Work is counted, never
+ * timed. */
 #include "passes/dsa.h"
 
 #include <inttypes.h>
@@ -18,7 +19,8 @@ enum {
     SEARCH_OBJECTS = 4096,                                /* the search recurses once for each object */
     SEARCH_PAIRS = 1 << 22,
     STEADY_NODES = 400000,                                /* of a search, before it restarts with noise */
-    FIRST_RUNG = 4000,                                    /* nodes */
+    SWEEP_NODES = 30000,                                  /* of a sweep */
+    FIRST_RUNG = 4000,                                    /* of the search on a rung */
     FILTER_NODES = 20000, FILTER_SHARE = 4                /* of one test of the deletion filter; it takes a fourth of the effort */
 };
 
@@ -26,6 +28,7 @@ typedef struct Part {
     DsaProblem pb;                                        /* copies of the objects */
     uint32_t *object;                                     /* which they are */
     uint64_t height, bound;
+    bool sweep, search;                                   /* which searches may settle something */
 } Part;
 typedef VEC(Part) Parts;
 
@@ -46,6 +49,42 @@ static uint64_t top_of(const DsaProblem *pb) {
     return top;
 }
 
+/* The problem of some of the objects alone. */
+static DsaProblem subproblem(Arena *arena, const DsaProblem *pb, const uint32_t *object, uint32_t n) {
+    DsaProblem sub = { .objects = NEW_ARRAY(arena, DsaObject, n), .n = n };
+    VEC(DsaApart) apart = { 0 };
+    for (uint32_t i = 0; i < n; i++)
+        sub.objects[i] = pb->objects[object[i]];
+    if (pb->napart == 0)
+        return sub;
+    uint32_t *number = NEW_ARRAY(arena, uint32_t, pb->n); /* 1 + its number among the n */
+    for (uint32_t i = 0; i < n; i++)
+        number[object[i]] = i + 1;
+    for (uint32_t k = 0; k < pb->napart; k++) {
+        DsaApart x = pb->apart[k];
+        if (number[x.a] && number[x.b])
+            vec_push(arena, &apart, ((DsaApart){ number[x.a] - 1, number[x.b] - 1, x.lo, x.hi }));
+    }
+    sub.apart = apart.p;
+    sub.napart = (uint32_t)apart.n;
+    return sub;
+}
+
+/* Only plain objects, and not more pairs of them than the search has room for. */
+static bool searchable(const DsaProblem *pb) {
+    if (pb->n > SEARCH_OBJECTS || pb->napart > 0)
+        return false;
+    uint64_t pairs = 0;
+    for (uint32_t i = 0; i < pb->n; i++) {
+        const DsaObject *a = &pb->objects[i];
+        if (a->npieces != 1 || a->pieces[0].lo != 0 || a->pieces[0].hi != a->nbytes)
+            return false;
+        for (uint32_t j = 0; j < i; j++)
+            pairs += a->pieces[0].first <= pb->objects[j].pieces[0].last && pb->objects[j].pieces[0].first <= a->pieces[0].last;
+    }
+    return pairs <= SEARCH_PAIRS;
+}
+
 /* parts: what is connected in time */
 
 typedef struct Life { uint32_t first, last, object; } Life;
@@ -57,13 +96,13 @@ static int by_first(const void *a, const void *b) {
 }
 
 static void add_part(Solver *s, Parts *parts, const Life *life, uint32_t n) {
-    Part part = { .pb = { .objects = NEW_ARRAY(s->arena, DsaObject, n), .n = n }, .object = NEW_ARRAY(s->arena, uint32_t, n) };
-    for (uint32_t i = 0; i < n; i++) {
+    Part part = { .object = NEW_ARRAY(s->arena, uint32_t, n), .sweep = true };
+    for (uint32_t i = 0; i < n; i++)
         part.object[i] = life[i].object;
-        part.pb.objects[i] = s->pb->objects[life[i].object];
-    }
+    part.pb = subproblem(s->arena, s->pb, part.object, n);
     part.height = top_of(&part.pb);
     part.bound = dsa_bound(s->arena, &part.pb);
+    part.search = searchable(&part.pb);
     vec_push(s->arena, parts, part);
 }
 
@@ -96,29 +135,26 @@ static Parts split(Solver *s) {
     return parts;
 }
 
-/* Only plain objects, and not more pairs of them than the search has room for. */
-static bool searchable(const DsaProblem *pb) {
-    if (pb->n > SEARCH_OBJECTS || pb->napart > 0)
-        return false;
-    uint64_t pairs = 0;
-    for (uint32_t i = 0; i < pb->n; i++) {
-        const DsaObject *a = &pb->objects[i];
-        if (a->npieces != 1 || a->pieces[0].lo != 0 || a->pieces[0].hi != a->nbytes)
-            return false;
-        for (uint32_t j = 0; j < i; j++)
-            pairs += a->pieces[0].first <= pb->objects[j].pieces[0].last && pb->objects[j].pieces[0].first <= a->pieces[0].last;
-    }
-    return pairs <= SEARCH_PAIRS;
-}
-
 /* one search */
 
-static DsaVerdict search(Solver *s, Part *part, uint64_t capacity, uint64_t effort) {
+/* Is there a placement of the part under the capacity? */
+static DsaVerdict ask(Solver *s, Part *part, DsaProblem *pb, uint64_t capacity, uint64_t limit, uint64_t effort) {
     Arena *room = arena_new();
-    uint64_t left = s->limit > s->nodes ? s->limit - s->nodes : 0;
-    effort = effort < left ? effort : left;
-    DsaVerdict v = dsa_search(room, &part->pb, capacity, STEADY_NODES, effort, &s->nodes);
+    DsaVerdict v = DSA_GAVE_UP;
+    uint64_t left = limit > s->nodes ? limit - s->nodes : 0;
+    if (part->sweep && left > 0) {
+        v = dsa_sweep(room, pb, capacity, left < SWEEP_NODES ? left : SWEEP_NODES, &s->nodes);
+        part->sweep = v != DSA_GAVE_UP;
+        left = limit > s->nodes ? limit - s->nodes : 0;
+    }
+    if (v == DSA_GAVE_UP && part->search)
+        v = dsa_search(room, pb, capacity, STEADY_NODES, effort < left ? effort : left, &s->nodes);
     arena_free(room);
+    return v;
+}
+
+static DsaVerdict search(Solver *s, Part *part, uint64_t capacity, uint64_t effort) {
+    DsaVerdict v = ask(s, part, &part->pb, capacity, s->limit, effort);
     if (v == DSA_FOUND)
         part->height = top_of(&part->pb);
     return v;
@@ -139,6 +175,8 @@ static void minimise(Solver *s, Part *part, uint64_t goal) {
             part->bound = above(capacity, unit);
         if (v != DSA_GAVE_UP)
             continue;
+        if (!part->search)
+            break;
         if (!at_bound)
             divisor *= 2;
         if (step <= unit || divisor > 64) {
@@ -150,20 +188,18 @@ static void minimise(Solver *s, Part *part, uint64_t goal) {
 
 /* a set of objects that cannot lie together */
 
-static bool still_impossible(Solver *s, const Part *part, uint64_t limit, const uint32_t *keep, uint32_t n) {
+static bool still_impossible(Solver *s, Part *part, uint64_t limit, const uint32_t *keep, uint32_t n) {
     Arena *room = arena_new();
-    DsaProblem pb = { .objects = NEW_ARRAY(room, DsaObject, n), .n = n };
-    uint64_t left = limit > s->nodes ? limit - s->nodes : 0, effort = left < FILTER_NODES ? left : FILTER_NODES;
-    for (uint32_t i = 0; i < n; i++)
-        pb.objects[i] = part->pb.objects[keep[i]];
-    bool impossible = n > 0 && effort > 0 && dsa_search(room, &pb, s->capacity, effort, effort, &s->nodes) == DSA_IMPOSSIBLE;
+    DsaProblem pb = subproblem(room, &part->pb, keep, n);
+    part->sweep = true;
+    bool impossible = n > 0 && ask(s, part, &pb, s->capacity, limit, FILTER_NODES) == DSA_IMPOSSIBLE;
     arena_free(room);
     return impossible;
 }
 
 /* Deletion filter: drops whatever is not needed for the proof, first in large pieces, then one by one. Irreducible if the
  * effort lasts and each proof is short. */
-static void filter_conflict(Solver *s, const Part *part) {
+static void filter_conflict(Solver *s, Part *part) {
     uint32_t n = part->pb.n, *keep = NEW_ARRAY(s->arena, uint32_t, n), *rest = NEW_ARRAY(s->arena, uint32_t, n);
     uint64_t limit = s->nodes + s->limit / FILTER_SHARE;
     for (uint32_t i = 0; i < n; i++)
@@ -246,22 +282,11 @@ static void set_conflict(Solver *s, uint32_t a, uint32_t b) {
 
 /* Pinned objects in each other's way: nothing can help. */
 static bool pins_collide(Solver *s) {
-    DsaProblem pins = { .objects = NEW_ARRAY(s->arena, DsaObject, s->pb->n) };
-    uint32_t *object = NEW_ARRAY(s->arena, uint32_t, s->pb->n), *number = NEW_ARRAY(s->arena, uint32_t, s->pb->n), pair[2];
-    VEC(DsaApart) apart = { 0 };
+    uint32_t *object = NEW_ARRAY(s->arena, uint32_t, s->pb->n), pair[2], n = 0;
     for (uint32_t i = 0; i < s->pb->n; i++)
-        if (s->pb->objects[i].pinned) {
-            object[pins.n] = i;
-            number[i] = pins.n;
-            pins.objects[pins.n++] = s->pb->objects[i];
-        }
-    for (uint32_t k = 0; k < s->pb->napart; k++) {
-        DsaApart x = s->pb->apart[k];
-        if (s->pb->objects[x.a].pinned && s->pb->objects[x.b].pinned)
-            vec_push(s->arena, &apart, ((DsaApart){ number[x.a], number[x.b], x.lo, x.hi }));
-    }
-    pins.apart = apart.p;
-    pins.napart = (uint32_t)apart.n;
+        if (s->pb->objects[i].pinned)
+            object[n++] = i;
+    DsaProblem pins = subproblem(s->arena, s->pb, object, n);
     if (dsa_check(s->arena, &pins, pair))
         return false;
     set_conflict(s, object[pair[0]], object[pair[1]]);
@@ -302,7 +327,7 @@ DsaSolution dsa_solve(Arena *scratch, DsaProblem *pb, const DsaLimits *limits) {
     s.out.placed = true;
     if (s.capacity && s.out.bound > s.capacity)
         explain_bound(&s);
-    else if (r.height > enough && searchable(pb))
+    else if (r.height > enough)
         search_parts(&s);
     if (s.out.status != DSA_INFEASIBLE)
         judge(&s);
