@@ -51,10 +51,10 @@ static bool joinable(const Op *op) {
     return true;
 }
 
-/* Could this level make result k of op bytes of its operands? */
+/* Could this level make result k of op bytes of its operands? Inside another kernel it is computed or read, not shared. */
 static bool could_share(const Bound *b, const Op *op, uint32_t k) {
     uint64_t part;
-    return b->views && (op_is_view(op, k, &part) || joinable(op));
+    return b->views && b->p->fate[op->id] != FATE_FUSED && (op_is_view(op, k, &part) || joinable(op));
 }
 
 static void set_leaf(Bound *b, const Value *v) {

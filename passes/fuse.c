@@ -10,18 +10,15 @@
  * that is computed last. The result takes the place of the value it consumes, no operand lives longer, so fusing
  * never raises the peak. Attention written out (matmul, element-wise ops, softmax over the last axis, matmul)
  * becomes the step of its second matmul, whose kernel goes through the scores row by row and never stores them.
- * This makes q and k live until then, so it is done only where the scores are worth more than that. Linear. */
-#include "passes/steps.h"
+ * This makes q and k live until then, so it is done only where the scores are worth more than that. Linear.
+ *
+ * A prologue: batch norm and element-wise ops whose result only the element reads of a kernel look at (a 1x1
+ * convolution without padding, linear, the first operand of matmul) are computed there as it is read, where that
+ * saves bytes: what they read is needed later anyway. An operand that dies there would be overwritten in place at
+ * no cost, so they stay a step of their own, which computes each element once. Layout ops: fuse_layout.c. */
+#include "ops/access.h"
+#include "passes/fuse.h"
 #include "passes/passes.h"
-
-typedef struct Fuse {
-    const Graph *g;
-    Plan *p;
-    uint32_t *nreads;                                     /* by value id: how often running ops and results read it */
-    uint32_t *reader;                                     /* by value id: its reader when all reads are by one op, else NO_ID */
-    uint32_t *anchor;                                     /* by op id: of the group it is in */
-    uint32_t *tail;                                       /* by anchor: the group's last op, whose result is the step's */
-} Fuse;
 
 static void count_reads(Fuse *f) {
     for (size_t v = 0; v < f->g->values.n; v++)
@@ -33,11 +30,16 @@ static void count_reads(Fuse *f) {
             if (v == NULL)
                 continue;
             f->reader[v->id] = f->nreads[v->id] == 0 || f->reader[v->id] == op->id ? op->id : NO_ID;
+            f->last_reader[v->id] = op->id;
             f->nreads[v->id]++;
         }
+        for (uint32_t k = 0; op->keep && k < op->nout; k++)
+            f->last_reader[op->out[k]->id] = NO_ID;
     }
-    for (size_t i = 0; i < f->g->results.n; i++)
-        f->reader[plan_repl(f->p, f->g->results.p[i].value->id)] = NO_ID;
+    for (size_t i = 0; i < f->g->results.n; i++) {
+        uint32_t v = plan_repl(f->p, f->g->results.p[i].value->id);
+        f->reader[v] = f->last_reader[v] = NO_ID;
+    }
 }
 
 /* Kernels that compute one element of their result after another and can go on to work on it in registers. */
@@ -58,7 +60,7 @@ static bool takes_epilogue(const Op *op) {
     }
 }
 
-static bool stays_apart(const Op *op) { return op->keep || op->inplace == INPLACE_FORBID || op->nout != 1; }
+static bool stays_apart(const Op *op) { return fuse_apart(op) || op->nout != 1; }
 
 /* The anchor of the running group that ends with v and nobody but `op` reads, NO_ID if there is none. */
 static uint32_t producer(const Fuse *f, const Value *v, const Op *op) {
@@ -84,12 +86,6 @@ static bool others_there(const Fuse *f, const Op *op, const Value *chain, uint32
     return true;
 }
 
-static void put_into(Fuse *f, uint32_t op, uint32_t anchor) {
-    f->p->fate[op] = FATE_FUSED;
-    f->p->into[op] = anchor;
-    f->anchor[op] = anchor;
-}
-
 static void fuse_elementwise(Fuse *f, const Op *op) {
     uint32_t best = NO_ID;
     for (uint32_t k = 0; k < op->nin; k++) {
@@ -104,7 +100,7 @@ static void fuse_elementwise(Fuse *f, const Op *op) {
     }
     if (best == NO_ID)
         return;
-    put_into(f, op->id, best);
+    fuse_into(f, op->id, best);
     f->tail[best] = op->id;
 }
 
@@ -128,20 +124,13 @@ static bool worth_it(const Fuse *f, const Op *scores, const Op *op) {
     return q != NULL && k != NULL && add_u64(q->nbytes, k->nbytes, &qk) && qk <= s;
 }
 
-/* Moves a whole group into the step of `anchor`. Its ops lie between its anchor and its tail, chained by their first reads. */
+/* Moves a whole group into the step of `anchor`. */
 static void move_group(Fuse *f, uint32_t from, uint32_t anchor) {
-    for (uint32_t op = f->tail[from]; ; ) {
-        const Op *o = f->g->ops.p[op];
-        put_into(f, op, anchor);
-        if (op == from)
-            return;
-        for (uint32_t k = 0; k < o->nin; k++) {
-            const Value *v = op_tensor(f->g, f->p, o, k);
-            if (v != NULL && v->def != NULL && f->anchor[v->def->id] == from && op_runs(f->p, v->def)) {
-                op = v->def->id;
-                break;
-            }
-        }
+    uint32_t after;
+    for (uint32_t op = from; op != NO_ID; op = after) {
+        after = f->next[op];
+        f->next[op] = NO_ID;
+        fuse_into(f, op, anchor);
     }
 }
 
@@ -158,26 +147,67 @@ static void fuse_attention(Fuse *f, const Op *op) {
     move_group(f, s, op->id);
 }
 
+/* What the ops of a group read from outside and keep alive for op; NO_ID-sized when one of them is not computed element by element. */
+static bool pointwise_group(const Fuse *f, uint32_t a, uint32_t op, uint64_t *kept) {
+    *kept = 0;
+    for (uint32_t m = a; m != NO_ID; m = f->next[m]) {
+        const Op *o = f->g->ops.p[m];
+        if ((!op_has(o, ELEMENTWISE) && !op_scales_by_channel(o)) || f->p->fate[m] == FATE_FOLDED)
+            return false;
+        for (uint32_t k = 0; k < o->nin; k++) {
+            const Value *v = op_tensor(f->g, f->p, o, k);
+            bool inside = v != NULL && v->def != NULL && op_runs(f->p, v->def) && f->anchor[v->def->id] == a;
+            if (v != NULL && !inside && !add_u64(*kept, fuse_keeps(f, v, op), kept))
+                return false;
+        }
+    }
+    return true;
+}
+
+static void fuse_prologue(Fuse *f, const Op *op) {
+    const Value *x = op_tensor(f->g, f->p, op, 0);
+    uint64_t kept;
+    if (x == NULL || stays_apart(op) || !op_reads_elements(op, 0))
+        return;
+    for (uint32_t k = 1; k < op->nin; k++)
+        if (op_tensor(f->g, f->p, op, k) == x)
+            return;
+    uint32_t a = producer(f, x, op);
+    if (a != NO_ID && pointwise_group(f, a, op->id, &kept) && kept < x->nbytes)
+        move_group(f, a, op->id);
+}
+
 void pass_fuse(Ctx *ctx, const Graph *g, Plan *p) {
     Fuse f = {.g = g, .p = p};
+    size_t n = g->ops.n;
     f.nreads = NEW_ARRAY(ctx->scratch, uint32_t, g->values.n);
     f.reader = NEW_ARRAY(ctx->scratch, uint32_t, g->values.n);
-    f.anchor = NEW_ARRAY(ctx->scratch, uint32_t, g->ops.n);
-    f.tail = NEW_ARRAY(ctx->scratch, uint32_t, g->ops.n);
+    f.last_reader = NEW_ARRAY(ctx->scratch, uint32_t, g->values.n);
+    f.anchor = NEW_ARRAY(ctx->scratch, uint32_t, n);
+    f.tail = NEW_ARRAY(ctx->scratch, uint32_t, n);
+    f.next = NEW_ARRAY(ctx->scratch, uint32_t, n);
+    f.end = NEW_ARRAY(ctx->scratch, uint32_t, n);
     count_reads(&f);
-    for (uint32_t i = 0; i < g->ops.n; i++) {
+    for (uint32_t i = 0; i < n; i++) {
         const Op *op = g->ops.p[i];
-        f.anchor[i] = f.tail[i] = i;
+        f.anchor[i] = f.tail[i] = f.end[i] = i;
+        f.next[i] = NO_ID;
         if (!op_runs(p, op))
             continue;
         if (p->fate[i] == FATE_FOLDED) {
             f.anchor[i] = p->into[i];
             f.tail[p->into[i]] = i;
+            f.next[f.end[p->into[i]]] = i;
+            f.end[p->into[i]] = i;
             continue;
         }
         if (op->kind == OP_MATMUL && !(p->without & WITHOUT_ATTENTION))
             fuse_attention(&f, op);
-        else if (op_has(op, ELEMENTWISE) && !stays_apart(op))
+        if (!(p->without & WITHOUT_LOADS) && p->fate[i] == FATE_RUN && f.next[i] == NO_ID)
+            fuse_prologue(&f, op);
+        if (op_has(op, ELEMENTWISE) && !stays_apart(op))
             fuse_elementwise(&f, op);
     }
+    if (!(p->without & WITHOUT_LOADS))
+        fuse_layout(ctx, &f);
 }

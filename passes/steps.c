@@ -58,8 +58,17 @@ static bool op_reads_at_index(const Op *op, uint32_t in, const Op *anchor, const
     return true;
 }
 
+/* Does the step store its result under other indices than it computes it? Then a transpose or a reshape ends it. */
+static bool stores_elsewhere(const Graph *g, const Step *step) {
+    return step->ops.n > 1 && op_has(g->ops.p[step->ops.p[step->ops.n - 1]], RESHAPES | MOVES | PARTS);
+}
+
 bool step_reads_at_index(const Graph *g, const Plan *p, uint32_t s, const Value *v, const Value *result, Reason *why) {
     const Step *step = &p->steps.p[s];
+    if (stores_elsewhere(g, step)) {
+        *why = REASON_KERNEL;
+        return false;
+    }
     if (v->nbytes != result->nbytes) {
         *why = REASON_SIZE;
         return false;

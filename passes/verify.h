@@ -1,4 +1,5 @@
-/* verify.h - inside the verifier: plan_verify.c replays bytes, verify_decisions.c judges what was decided about ops. */
+/* verify.h - inside the verifier: plan_verify.c replays bytes, verify_decisions.c judges what was decided about ops,
+ * verify_steps.c what runs as one kernel. */
 #ifndef NETC_VERIFY_H
 #define NETC_VERIFY_H
 
@@ -16,6 +17,8 @@ typedef struct Verifier {
 bool refuse(Verifier *, const char *fmt, ...) PRINTF_LIKE(2, 3);
 /* Every op's fate is one its kind and its operands allow; every step is something one kernel can do. */
 bool verify_decisions(Verifier *);
+/* verify_steps.c: the ops of a step, which all run and are in order, are something one kernel can do. */
+bool verify_kernel(Verifier *, const Step *);
 /* May this step write result `out` of its op over the bytes of `read`, an operand from outside the step? */
 bool verify_overwrite(Verifier *, const Step *, const Value *out, const Value *read);
 /* May it write `out` over bytes of `read`, which lies `distance` bytes above it? */

@@ -154,36 +154,6 @@ static bool in_step(const Verifier *v, const Step *s, const Value *x) {
     return x->def && v->p->step_of[x->def->id] == (uint32_t)(s - v->p->steps.p);
 }
 
-/* An op of an epilogue: element by element, and what it takes from inside the step has its own index space. */
-static bool is_pointwise_here(const Verifier *v, const Step *s, const Op *op) {
-    if (v->p->fate[op->id] == FATE_FOLDED) return true;
-    if (!op_has(op, ELEMENTWISE) || op->nout != 1) return false;
-    for (uint32_t i = 0; i < op->nin; i++) {
-        const Value *x = op->in[i] ? standing_for(v, op->in[i]) : NULL;
-        if (x && in_step(v, s, x) && !shape_equal(&x->type.shape, &op->out[0]->type.shape)) return false;
-    }
-    return true;
-}
-
-/* matmul, element-wise ops, softmax over the last axis, element-wise ops, matmul, element-wise ops: attention by rows. */
-static bool is_attention(const Verifier *v, const Step *s) {
-    unsigned matmuls = 0, softmaxes = 0;
-    for (size_t i = 0; i < s->ops.n; i++) {
-        const Op *op = v->g->ops.p[s->ops.p[i]];
-        if (op->kind == OP_MATMUL && matmuls == softmaxes && matmuls < 2) {
-            if (matmuls == 1 && !in_step(v, s, standing_for(v, op->in[0]))) return false;
-            matmuls++;
-        } else if (op->kind == OP_SOFTMAX && matmuls == 1 && softmaxes == 0) {
-            int64_t dim = op_int(op, A_dim), rank = op->in[0]->type.shape.rank;
-            if ((dim != -1 && dim != rank - 1) || !in_step(v, s, standing_for(v, op->in[0]))) return false;
-            softmaxes++;
-        } else if (!is_pointwise_here(v, s, op)) {
-            return false;
-        }
-    }
-    return matmuls == 2 && softmaxes == 1;
-}
-
 static bool verify_step(Verifier *v, const Step *s) {
     const Plan *p = v->p;
     if (s->ops.n == 0) return refuse(v, "step: an empty step");
@@ -195,13 +165,7 @@ static bool verify_step(Verifier *v, const Step *s) {
         Fate f = p->fate[op->id];
         if (f != FATE_RUN && f != FATE_FUSED && f != FATE_FOLDED) return refuse(v, "step: %s does not run", op->path);
     }
-    if (s->ops.n == 1 || is_attention(v, s)) return true;
-    for (size_t i = 1; i < s->ops.n; i++) {
-        const Op *op = v->g->ops.p[s->ops.p[i]];
-        if (!is_pointwise_here(v, s, op)) return refuse(v, "fusion: %s cannot run inside another kernel", op->path);
-    }
-    const Op *first = v->g->ops.p[s->ops.p[0]];
-    return first->nout == 1 || refuse(v, "fusion: %s has several results", first->path);
+    return verify_kernel(v, s);
 }
 
 /* Every op that reads `read` in this step does so at the index at which `out` is written: the step's last op that looks

@@ -81,11 +81,49 @@ static Hash join_element(const Machine *m, const Op *op, uint64_t i, Fetch fetch
     return 0;
 }
 
-/* Element i of result `out`: what moves bytes only moves hashes, everything else mixes what it depends on. */
+/* A product whose rows each read one row of operand 0. */
+static bool takes_rows(const Op *op) {
+    return (op->kind == OP_LINEAR || op->kind == OP_MATMUL) && op->in[0]->nelem / row_of(op->in[0]) == op->out[0]->nelem / row_of(op->out[0]);
+}
+
+/* Axis `axis` of the operand under axis `axis` of a transpose's result. */
+static unsigned moved_axis(const Op *op, unsigned axis) {
+    int64_t dims[MAX_RANK];
+    if (op->kind == OP_PERMUTE) {
+        op_ints(op, A_dims, dims, MAX_RANK);
+        return (unsigned)dims[axis];
+    }
+    unsigned a = (unsigned)op_int(op, A_dim0), b = (unsigned)op_int(op, A_dim1);
+    return axis == a ? b : axis == b ? a : axis;
+}
+
+static uint64_t first_of_part(const Op *op, uint32_t out, unsigned axis) {
+    uint64_t first = 0;
+    if (op->kind == OP_SELECT) return (uint64_t)op_int(op, A_index);
+    if (op->kind == OP_SLICE || op->kind == OP_NARROW) return (uint64_t)op_int(op, A_start);
+    for (uint32_t i = 0; i < out; i++) first += op->out[i]->type.shape.dim[axis];
+    return first;
+}
+
+/* Which element of the operand is element i of the result of an op that only moves elements, axis by axis. */
+static uint64_t source_index(const Op *op, uint32_t out, uint64_t i) {
+    const Shape *x = &op->in[0]->type.shape, *y = &op->out[out]->type.shape;
+    uint64_t at[MAX_RANK] = {0}, index = 0;
+    unsigned cut = op_has(op, PARTS) ? (unsigned)op_int(op, A_dim) : MAX_RANK;
+    if (op_has(op, RESHAPES)) return i;
+    for (unsigned a = y->rank; a-- > 0; i /= y->dim[a]) {
+        unsigned to = op_has(op, MOVES) ? moved_axis(op, a) : op->kind == OP_SELECT && a >= cut ? a + 1 : a;
+        at[to] = i % y->dim[a];
+    }
+    if (cut < MAX_RANK) at[cut] = first_of_part(op, out, cut) + at[cut] * (op->kind == OP_SLICE ? (uint64_t)op_int(op, A_step) : 1);
+    for (unsigned a = 0; a < x->rank; a++) index = index * x->dim[a] + at[a];
+    return index;
+}
+
+/* Element i of result `out`: what moves elements only moves hashes, everything else mixes what it depends on. */
 static Hash compute(const Machine *m, const Op *op, uint32_t out, uint64_t i, Fetch fetch) {
-    uint64_t offset;
     bool done = false;
-    if (op_has(op, RESHAPES | PARTS | MOVES) && op_part(op, out, &offset)) return fetch(m, op->in[0], offset / element_bytes(op->out[out]) + i);
+    if (op_has(op, RESHAPES | PARTS | MOVES)) return fetch(m, op->in[0], source_index(op, out, i));
     if (op->kind == OP_DROPOUT || op->kind == OP_COPY) return fetch(m, op->in[0], i);
     Hash joined = op_has(op, JOINS) ? join_element(m, op, i, fetch, &done) : 0;
     if (done) return joined;
@@ -96,7 +134,7 @@ static Hash compute(const Machine *m, const Op *op, uint32_t out, uint64_t i, Fe
         bool pointwise = op_has(op, ELEMENTWISE) || (op->kind == OP_BATCH_NORM && k == 0);
         uint64_t lo = 0, hi = x->nelem;
         if (pointwise) lo = broadcast_index(x, op->out[out], i), hi = lo + 1;
-        else if (op_has(op, INPLACE0) && k == 0) lo = i / row_of(x) * row_of(x), hi = lo + row_of(x);
+        else if (k == 0 && (op_has(op, INPLACE0) || takes_rows(op))) lo = i / row_of(op->out[out]) * row_of(x), hi = lo + row_of(x);
         for (uint64_t e = lo; e < hi; e++)
             if (pointwise || k > 0 || op_has(op, INPLACE0) || reads_element(op, i, e)) h = mix(h, fetch(m, x, e));
     }
@@ -209,6 +247,14 @@ static bool runs_right(Arena *arena, const Graph *g, const Plan *p) {
 static const char *random_program(Arena *arena, uint64_t *seed) {
     StrBuf s;
     sb_init(&s, arena);
+    sb_puts(&s, "block heads(x) {\n"
+                "    qkv = x |> linear(12) |> view(1, 8, 3, 2, 2) |> permute(2, 0, 3, 1, 4)\n"
+                "    y = scaled_dot_product_attention(qkv[0], qkv[1], qkv[2])\n"
+                "    return y |> transpose(1, 2) |> reshape(1, 4, 2, 4)\n}\n"
+                "block written(x) {\n"
+                "    q, k, v = x |> reshape(1, 8, 4) |> linear(12) |> chunk(3, dim=2)\n"
+                "    s = softmax(q @ transpose(k, -2, -1) * 0.5, dim=-1)\n"
+                "    return reshape(s @ v, 1, 4, 2, 4)\n}\n");
     sb_puts(&s, "net t(x: f32[1, 4, 2, 4]) -> f32[1, 4, 2, 4] {\n    v0 = relu(x)\n");
     unsigned n = 4 + (unsigned)below(seed, 12);
     for (unsigned i = 1; i <= n; i++) {
@@ -225,6 +271,10 @@ static const char *random_program(Arena *arena, uint64_t *seed) {
             "conv2d(v%u, 4, 3, padding=1, groups=4) |> relu", "v%u |> conv2d(8, 1) |> conv2d(8, 3, padding=1, groups=8) |> conv2d(4, 1)",
             "avg_pool2d(v%u, (1, 3), 1, padding=(0, 1)) + v%u", "v%u |> cast(f64) |> relu |> cast(f32)",
             "mean(v%u, dim=3, keepdim=true) + v%u", "v%u |> conv2d(4, 3, padding=1) |> adaptive_avg_pool2d((2, 1)) |> expand(1, 4, 2, 4)",
+            "v%u |> batch_norm |> relu |> conv2d(4, 1, bias=false) |> add(v%u)", "conv2d(sigmoid(v%u) * 0.5, 4, 3, padding=1)",
+            "linear(relu(v%u), 4) + v%u", "v0 @ (transpose(v%u, 2, 3) @ v%u)",
+            "v%u |> permute(0, 2, 1, 3) |> linear(4) |> permute(0, 2, 1, 3)",
+            "heads(v%u)", "heads(v%u) |> add(v%u)", "written(v%u)",
         };
         sb_printf(&s, "    v%u = ", i);
         sb_printf(&s, forms[below(seed, COUNT_OF(forms))], a, b);
@@ -327,7 +377,7 @@ static void mutate(const Graph *g, Plan *p, uint64_t *seed) {
 
 /* ------------------------------------------------------------------------------------------------------------------ */
 
-typedef struct Tally { const char *rules[40]; unsigned times[40], nrules, refused, harmless, overlaps; } Tally;
+typedef struct Tally { const char *rules[40]; unsigned times[40], nrules, refused, harmless, fused, unfused, overlaps; } Tally;
 
 static void count_rule(Tally *t, Arena *arena, const char *why) {
     size_t n = strcspn(why, ":");
@@ -354,6 +404,38 @@ static void judge(Ctx *ctx, const Graph *g, const Plan *good, uint64_t *seed, Ta
     arena_free(arena);
 }
 
+/* Operators run inside the step of one of their readers at random, wherever that leads: what the verifier takes must run right. */
+static void judge_fusions(Ctx *ctx, const Graph *g, uint64_t *seed, Tally *t) {
+    Arena *arena = arena_new();
+    const char *why = NULL;
+    Plan *p = plan_new(arena, g, LEVEL_FULL, TARGET_C, IO_CALLER, 64);
+    pass_simplify(ctx, g, p);
+    if (below(seed, 2)) pass_fuse(ctx, g, p);
+    for (unsigned n = 1 + (unsigned)below(seed, 3); n > 0; n--) {
+        const Op *reader = g->ops.p[below(seed, g->ops.n)], *op = reader->nin && reader->in[0] ? reader->in[0]->def : NULL;
+        if (reader->nin > 1 && reader->in[1] && below(seed, 3) == 0) op = reader->in[1]->def;
+        if (!op || p->fate[op->id] != FATE_RUN || (p->fate[reader->id] != FATE_RUN && p->fate[reader->id] != FATE_FUSED)) continue;
+        uint32_t into = p->fate[reader->id] == FATE_RUN ? reader->id : p->into[reader->id];
+        if (into == op->id) continue;
+        p->fate[op->id] = FATE_FUSED, p->into[op->id] = into;
+        for (size_t i = 0; i < g->ops.n; i++)
+            if (p->into[i] == op->id && (p->fate[i] == FATE_FUSED || p->fate[i] == FATE_FOLDED)) p->into[i] = into;
+    }
+    pass_schedule(ctx, g, p);
+    pass_alias(ctx, g, p);
+    pass_liveness(ctx, g, p);
+    pass_offsets(ctx, g, p);
+    p->made_by = p->level;
+    p->naive_bytes = p->arena_bytes;
+    if (plan_verify(ctx, g, p, &why)) {
+        t->fused++;
+        CHECK(runs_right(arena, g, p));
+    } else {
+        t->unfused++;
+    }
+    arena_free(arena);
+}
+
 static void try_network(uint64_t *seed, Tally *t, Arena *keep) {
     Ctx *ctx = ctx_new();
     const char *text = random_program(ctx->perm, seed);
@@ -373,6 +455,7 @@ static void try_network(uint64_t *seed, Tally *t, Arena *keep) {
         arena_free(arena);
         for (int i = 0; p && i < 10; i++) judge(ctx, g, p, seed, t);
     }
+    for (int i = 0; g && i < 10; i++) judge_fusions(ctx, g, seed, t);
     for (unsigned i = 0; i < t->nrules; i++) t->rules[i] = arena_strndup(keep, t->rules[i], strlen(t->rules[i]));
     ctx_free(ctx);
 }
@@ -394,6 +477,8 @@ int main(void) {
     }
     CHECK(t.refused + t.harmless >= 10000);
     CHECK(t.refused > 0 && t.harmless > 0 && t.overlaps > 100);
+    CHECK(t.fused >= 500 && t.unfused >= 200);
+    printf("%u plans with fusions at random refused, %u shown harmless\n", t.unfused, t.fused);
     printf("%u buffers may lie over others in part\n", t.overlaps);
     printf("%u mutated plans refused, %u shown harmless by running them\n", t.refused, t.harmless);
     arena_free(keep);
