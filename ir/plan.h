@@ -59,8 +59,8 @@ typedef struct Buffer {
     VEC(Piece) pieces;                                    /* at least one; disjoint in bytes x steps; sorted by lo, then first */
     uint64_t offset;                                      /* in the arena, aligned to Plan.align */
     uint32_t op;                                          /* workspace: whose; else NO_ID */
-    uint32_t overlaps;                                    /* a buffer that dies in this one's first step, or NO_ID: the step may write this one's ... */
-    uint64_t overlap_bytes;                               /* ... last bytes then over the other's first ones, so many at most */
+    uint32_t overlaps;                                    /* a buffer that dies in this one's first step, which may write ... */
+    uint64_t overlap_bytes;                               /* ... this one's last bytes over its first, so many at most; or NO_ID and 0 */
 } Buffer;
 
 typedef struct Step {

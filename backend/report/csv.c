@@ -15,7 +15,7 @@
 typedef enum Column {
     C_ROW, C_NAME, C_OP, C_SOURCE, C_TENSOR, C_DTYPE, C_SHAPE, C_BYTES, C_PARAMS, C_BUFFER_ELEMENTS, C_MACS, C_STEP,
     C_LIVE_BYTES, C_BUFFER, C_BYTE_OFFSET, C_OFFSET, C_FIRST, C_LAST, C_SHARES, C_WHY_NOT_SHARED, C_FATE, C_FUSED_INTO,
-    C_MADE_BY, C_VALUE, NCOLUMNS
+    C_MADE_BY, C_VALUE, C_OVERLAPS, C_OVERLAP_BYTES, NCOLUMNS
 } Column;
 
 static const char *const header[NCOLUMNS] = {
@@ -24,7 +24,7 @@ static const char *const header[NCOLUMNS] = {
     [C_MACS] = "macs", [C_STEP] = "step", [C_LIVE_BYTES] = "live_bytes", [C_BUFFER] = "buffer",
     [C_BYTE_OFFSET] = "byte_offset", [C_OFFSET] = "offset", [C_FIRST] = "first", [C_LAST] = "last", [C_SHARES] = "shares",
     [C_WHY_NOT_SHARED] = "why_not_shared", [C_FATE] = "fate", [C_FUSED_INTO] = "fused_into",
-    [C_MADE_BY] = "made_by", [C_VALUE] = "value",
+    [C_MADE_BY] = "made_by", [C_VALUE] = "value", [C_OVERLAPS] = "overlaps", [C_OVERLAP_BYTES] = "overlap_bytes",
 };
 
 typedef struct Line { Arena *arena; const char *field[NCOLUMNS]; } Line;          /* NULL: empty */
@@ -58,6 +58,10 @@ static void set_tensor(Line *l, const Report *r, const Value *v, bool own) {
     set(l, C_LAST, place->last);
     l->field[C_SHARES] = report_shares(r, v);
     l->field[C_WHY_NOT_SHARED] = report_why_not(r, v);
+    if (report_overlapped(r, v) != NULL) {
+        set(l, C_OVERLAPS, b->overlaps);
+        set(l, C_OVERLAP_BYTES, b->overlap_bytes);
+    }
 }
 
 static Line row_line(const Report *r, const Row *row) {

@@ -57,6 +57,16 @@ static void put_storage(Json *j, const Report *r, const Value *v, bool own) {
         put_str(j, "why_not_shared", why_not);
 }
 
+static void put_overlap(Json *j, const Report *r, const Buffer *dying, const Value *v) {
+    if (dying == NULL)
+        return;
+    json_key(j, "overlaps");
+    json_object(j);
+    put_u64(j, "buffer", dying->id);
+    put_u64(j, "bytes", report_buffer(r, v)->overlap_bytes);
+    json_end_object(j);
+}
+
 static void put_output(Json *j, const Report *r, const Value *v, bool own, const Op *made_by) {
     json_inline(j, true);
     json_object(j);
@@ -65,6 +75,7 @@ static void put_output(Json *j, const Report *r, const Value *v, bool own, const
     put_storage(j, r, v, own);
     if (made_by != NULL)
         put_str(j, "made_by", made_by->path);
+    put_overlap(j, r, own ? report_overlapped(r, v) : NULL, v);
     json_end_object(j);
     json_inline(j, false);
 }

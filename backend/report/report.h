@@ -30,7 +30,8 @@ typedef struct Output {                                   /* a tensor of a row *
 typedef struct Alive {                                    /* a buffer of the arena that is needed at the peak */
     const Buffer *buffer;
     const Value *value;                                   /* the largest value in it then; NULL for a workspace */
-    uint64_t bytes;                                       /* of it that are needed, aligned as the plan counts them */
+    uint64_t bytes;                                       /* of it that are needed, aligned as the plan counts them; without `shared` */
+    uint64_t shared;                                      /* bytes at most that it lies over a buffer that dies there, and that count there */
     uint32_t nvalues;                                     /* that lie in it then */
     uint32_t last;                                        /* step that needs those bytes last */
 } Alive;
@@ -59,6 +60,8 @@ void report_end_lines(Report *);
 Output *report_outputs(const Report *, const Row *, size_t *n);                  /* of a ROW_OP; none for the others */
 const Place *report_place(const Report *, const Value *); /* where a value lies: its own place, or that of its stand-in */
 const Buffer *report_buffer(const Report *, const Value *);                      /* NULL: it has no storage */
+const Buffer *report_overlapped(const Report *, const Value *);                  /* the dying buffer that this result's may lie over in part; NULL */
+const char *report_overlap(const Report *, const Buffer *);                      /* "over conv2d#1, which dies there"; NULL */
 const Op *report_peak_op(const Report *);                 /* NULL when nothing runs */
 const char *report_short(const Report *, const char *name);                      /* without what all paths begin with */
 const char *report_tensor(const Report *, const Value *);  /* as its row is called: the op's short name, .2 for its second result */

@@ -20,6 +20,13 @@ const Buffer *report_buffer(const Report *r, const Value *v) {
     return l->buffer != NO_ID ? &r->p->buffers.p[l->buffer] : NULL;
 }
 
+const Buffer *report_overlapped(const Report *r, const Value *v) {
+    const Place *l = report_place(r, v);
+    const Buffer *b = report_buffer(r, v);
+    bool own = b != NULL && (l->share == SHARE_NONE || l->share == SHARE_SLICE) && plan_repl(r->p, v->id) == v->id;
+    return own && b->overlaps != NO_ID && l->first == b->first ? &r->p->buffers.p[b->overlaps] : NULL;
+}
+
 const Op *report_peak_op(const Report *r) {
     return r->p->peak_step < r->p->steps.n ? r->g->ops.p[r->p->steps.p[r->p->peak_step].anchor] : NULL;
 }
@@ -162,12 +169,19 @@ static uint64_t piece_bytes(const Plan *p, const Buffer *b, const Piece *q) {
     return hi - q->lo;
 }
 
+/* The bytes that a buffer shares with another one in its first step, counted there. */
+static uint64_t counted_elsewhere(const Buffer *b) { return b->overlaps != NO_ID ? b->overlap_bytes : 0; }
+
 /* Sums wrap and unwrap modulo 2^64: every one of them is at most the live peak, which the plan has checked. */
 static void collect_live(Report *r) {
     const Plan *p = r->p;
     r->live = NEW_ARRAY(r->arena, uint64_t, p->steps.n + 1);
     for (size_t i = 0; i < p->buffers.n; i++) {
         const Buffer *b = &p->buffers.p[i];
+        if (counted_elsewhere(b) > 0) {
+            r->live[b->first] -= counted_elsewhere(b);
+            r->live[b->first + 1] += counted_elsewhere(b);
+        }
         for (size_t k = 0; b->in_arena && k < b->pieces.n; k++) {
             const Piece *q = &b->pieces.p[k];
             if (q->last >= p->steps.n)
@@ -237,8 +251,11 @@ static void collect_alive(Report *r) {
         if (!b->in_arena || p->peak_step < b->first || b->last < p->peak_step)
             continue;
         Alive a = alive_in(r, b);
-        if (a.bytes > 0)
-            vec_push(r->arena, &r->alive, a);
+        if (a.bytes == 0)
+            continue;
+        a.shared = p->peak_step == b->first ? counted_elsewhere(b) : 0;
+        a.bytes -= a.shared;
+        vec_push(r->arena, &r->alive, a);
     }
     if (r->alive.n > 1)
         qsort(r->alive.p, r->alive.n, sizeof *r->alive.p, alive_order);

@@ -5,8 +5,9 @@
  *     #          the step it runs in; 3' = inside step 3; none: no code of its own
  *     out        new storage its step fills: nothing in place, for views, inside another's step
  *     live       what is needed of the arena in its step; > marks the peak
- *     offset     in the arena; =3 lies in the bytes of step 3's result, =x in the input x; io is the caller's memory; what did
- *                not come to run says why: fused, folded, identity, duplicate, constant, dead
+ *     offset     in the arena, ~ where it may lie over a dying operand in part; =3 lies in the bytes of step 3's result, =x in
+ *                the input x; io is the caller's memory; what did not come to run says why: fused, folded, identity,
+ *                duplicate, constant, dead
  *     life       steps from left to right, # where the peak is; scaled down when there are many */
 #include "backend/report/report.h"
 
@@ -79,7 +80,7 @@ static const char *offset_text(const Report *r, const Row *row) {
     if (with != NULL)
         return with;
     if (b->in_arena)
-        return digits(r, b->offset + l->byte_offset);
+        return arena_printf(r->arena, "%s%s", report_overlapped(r, v) != NULL ? "~" : "", digits(r, b->offset + l->byte_offset));
     return b->kind == BUF_WEIGHT ? "weights" : "io";
 }
 
@@ -294,17 +295,20 @@ static void put_cells(StrBuf *sb, const Table *t, const Cells *c, int life_ink) 
 /* What the signs mean, as far as they occur. */
 static void put_legend(StrBuf *sb, const Report *r, const Table *t) {
     Flow f = {.sb = sb, .width = r->opt->width > 20 ? r->opt->width : 100};
-    bool inside = false, shares = false;
+    bool inside = false, shares = false, overlaps = false;
     for (size_t i = 0; i < r->rows.n; i++) {
         const Row *row = &r->rows.p[i];
         const Place *l = row->written != NULL ? report_place(r, row->written) : NULL;
         inside = inside || (is_shown(t, i) && row->host != NULL);
+        overlaps = overlaps || (is_shown(t, i) && l != NULL && report_overlapped(r, row->written) != NULL);
         shares = shares || (is_shown(t, i) && l != NULL && (l->share == SHARE_INPLACE || l->share == SHARE_VIEW));
     }
     if (inside)
         flow_item(&f, "3' runs inside step 3");
     if (shares)
         flow_item(&f, "=3 lies in the bytes of step 3");
+    if (overlaps)
+        flow_item(&f, "~ may lie over its dying operand in part");
     if (r->p->arena_bytes > 0)
         flow_item(&f, "> is the peak");
     if (t->bar > 0 && nsteps(r) > t->bar)

@@ -58,6 +58,9 @@ static void put_value(StrBuf *sb, const Report *r, const Alive *a, size_t indent
         put_line(sb, indent, arena_printf(r->arena, "shares its buffer: %s", shares));
     else if (why_not != NULL)
         put_line(sb, indent, arena_printf(r->arena, "has a buffer of its own: %s", why_not));
+    if (a->shared > 0)
+        put_line(sb, indent, arena_printf(r->arena, "%s B of it may lie %s, and count there", digits(r, a->shared),
+                                          report_overlap(r, a->buffer)));
     if (a->nvalues > 1)
         put_line(sb, indent, arena_printf(r->arena, "%" PRIu32 " tensors lie in this buffer then", a->nvalues));
 }
@@ -101,7 +104,7 @@ static void put_arena(StrBuf *sb, const Report *r) {
 /* Results that asked for somebody's storage and were refused. */
 static bool was_refused(const Report *r, const Value *v) {
     const Buffer *b = report_buffer(r, v);
-    return v->def != NULL && b != NULL && b->kind != BUF_WEIGHT && report_why_not(r, v) != NULL &&
+    return v->def != NULL && b != NULL && b->kind != BUF_WEIGHT && report_why_not(r, v) != NULL && report_overlapped(r, v) == NULL &&
            r->p->place[v->id].reason != REASON_LEVEL && r->p->place[v->id].reason != REASON_NO_OPERAND &&
            r->p->place[v->id].reason != REASON_KERNEL;
 }

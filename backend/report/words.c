@@ -46,6 +46,19 @@ const char *report_why_not(const Report *r, const Value *v) {
     return arena_printf(r->arena, "%.*s%s%s", (int)(hole - text), text, name, hole + 2);
 }
 
+const char *report_overlap(const Report *r, const Buffer *b) {
+    if (b->overlaps == NO_ID)
+        return NULL;
+    Alive dying = {.buffer = &r->p->buffers.p[b->overlaps]};
+    for (uint32_t k = r->in_buffer_from[b->overlaps]; k < r->in_buffer_from[b->overlaps + 1]; k++) {
+        const Value *v = r->g->values.p[r->in_buffer[k]];
+        if (report_place(r, v)->last == b->first && plan_repl(r->p, v->id) == v->id &&
+            (dying.value == NULL || v->nbytes > dying.value->nbytes))
+            dying.value = v;
+    }
+    return arena_printf(r->arena, "over %s, which dies there", report_alive_name(r, &dying));
+}
+
 const char *report_alive_name(const Report *r, const Alive *a) {
     if (a->value != NULL)
         return report_tensor(r, a->value);
