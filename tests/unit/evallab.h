@@ -59,12 +59,16 @@ static inline bool bench_read(void *data, const Value *v, uint64_t first, Tensor
     return true;
 }
 
-/* The results of the last op, in b->results. False after a diagnostic. */
-static inline bool bench_run(Bench *b) {
-    const Op *op = last_op(&b->lab);
+/* Makes n values results and evaluates the graph: b->results. False after a diagnostic. */
+static inline bool bench_evaluate(Bench *b, Value *const *values, uint32_t n) {
     Supply supply = {bench_read, b};
-    for (uint32_t i = 0; i < op->nout; i++) graph_result(b->lab.g, op->out[i]->name, op->out[i], op->span);
+    for (uint32_t i = 0; i < n; i++) graph_result(b->lab.g, values[i]->name, values[i], values[i]->span);
     return evaluate_graph(b->lab.ctx, b->lab.g, &supply, 0, b->lab.ctx->unit, b->results);
+}
+
+/* The same for the results of the last op. */
+static inline bool bench_run(Bench *b) {
+    return bench_evaluate(b, last_op(&b->lab)->out, last_op(&b->lab)->nout);
 }
 
 /* |a - b| within `tolerance` of the larger of |b| and 1; NaN is near NaN. */
