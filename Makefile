@@ -9,17 +9,19 @@ PREFIX  ?= /usr/local
 WARN     = -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Werror
 STD      = -std=c11 -D_XOPEN_SOURCE=700
 INCLUDE  = -I. -I$(B)
+LIBS     = -lcjson -lm
 
-BASE     = arena.c intern.c source.c diag.c diagprint.c suggest.c checked.c strbuf.c utf8.c json.c outfile.c ctx.c
+BASE     = arena.c intern.c source.c diag.c diagprint.c suggest.c checked.c strbuf.c utf8.c json.c outfile.c mapfile.c ctx.c
 IR       = dtype.c ir.c datum.c plan.c print.c lex.c places.c parse.c parse_plan.c check.c
 OPS      = ops.c call.c typing.c axes.c strides.c access.c window.c storage.c lead.c conv.c dense.c norm.c pool.c activation.c elementwise.c reduce.c shape.c \
            rearrange.c pattern.c join.c part.c index.c create.c resample.c attention.c recurrent.c loss.c \
            number.c product.c evaluate.c eval_conv.c eval_dense.c eval_norm.c eval_pool.c eval_attention.c eval_recurrent.c eval_loss.c \
            eval_activation.c eval_create.c eval_elementwise.c eval_index.c eval_join.c eval_move.c eval_part.c eval_reduce.c eval_resample.c eval_shape.c
-FRONTEND = ast.c astprint.c parse.c tokens.c literal.c syntax.c import.c value.c number.c text.c types.c eval.c index.c signature.c call.c layer.c stored.c block.c stmt.c annot.c check.c elab.c train.c optimizer.c plan_csv.c
+FRONTEND = ast.c astprint.c parse.c tokens.c literal.c syntax.c import.c value.c number.c text.c types.c eval.c index.c signature.c call.c layer.c stored.c block.c stmt.c annot.c check.c elab.c train.c optimizer.c plan_csv.c \
+           raw.c npy.c safetensors.c weights.c seeded.c ranges.c
 PASSES   = passes.c steps.c pieces.c demand.c simplify.c fuse.c fuse_layout.c schedule.c leaves.c need.c order.c order_search.c alias.c liveness.c overlap.c bound.c offsets.c dsa.c dsa_gaps.c dsa_bound.c dsa_check.c dsa_search.c dsa_sweep.c dsa_solve.c plan_verify.c verify_decisions.c verify_steps.c bytemap.c
 BACKEND  = weights_list.c report/rows.c report/words.c report/text.c report/headline.c report/table.c report/json.c report/csv.c report/why.c report/map.c report/budget.c
-CLI      = option.c cli.c plan.c explain.c
+CLI      = option.c cli.c plan.c run.c explain.c
 
 SOURCES  = $(BASE:%=base/%) $(IR:%=ir/%) $(OPS:%=ops/%) $(FRONTEND:%=frontend/%) $(PASSES:%=passes/%) $(BACKEND:%=backend/%) \
            $(CLI:%=cli/%) main.c
@@ -33,7 +35,7 @@ all: $(B)/netc $(SHARE)
 .PHONY: all
 
 $(B)/netc: $(OBJECTS)
-	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(OBJECTS) -lm
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(OBJECTS) $(LIBS)
 
 $(B)/%.o: %.c
 	@mkdir -p $(@D)
@@ -104,13 +106,13 @@ $(B)/libnetc.a: $(filter-out $(B)/main.o,$(OBJECTS))
 	@$(AR) rcs $@ $^
 $(B)/tests/unit/%: tests/unit/%.c tests/unit/check.h $(B)/libnetc.a
 	@mkdir -p $(@D)
-	$(CC) $(STD) $(WARN) $(CFLAGS) $(INCLUDE) -o $@ $< $(B)/libnetc.a -lm
+	$(CC) $(STD) $(WARN) $(CFLAGS) $(INCLUDE) -o $@ $< $(B)/libnetc.a $(LIBS)
 # Random networks: randnet prints one, check_random checks thousands.
 GEN      = $(B)/tests/gen/randnet $(B)/tests/gen/check_random
 GENERATOR = tests/gen/gen.c tests/gen/gen_ops.c tests/gen/gen_blocks.c
 $(GEN): $(B)/tests/gen/%: tests/gen/%.c $(GENERATOR) tests/gen/gen.h $(B)/libnetc.a
 	@mkdir -p $(@D)
-	$(CC) $(STD) $(WARN) $(CFLAGS) $(INCLUDE) -o $@ $< $(GENERATOR) $(B)/libnetc.a -lm
+	$(CC) $(STD) $(WARN) $(CFLAGS) $(INCLUDE) -o $@ $< $(GENERATOR) $(B)/libnetc.a $(LIBS)
 $(B)/units: $(UNIT) $(GEN)
 	@touch $@
 # Fuzzing by clang's libFuzzer, all targets together FUZZ_SECONDS; what it finds lies in build-fuzz/.
@@ -123,7 +125,7 @@ fuzz:
 	@sh tests/fuzz/run.sh build-fuzz $(FUZZ_SECONDS) $(FUZZERS)
 $(B)/fuzz/%: tests/fuzz/%.c tests/fuzz/fuzz.h $(B)/libnetc.a
 	@mkdir -p $(@D)
-	$(CC) $(STD) $(WARN) $(CFLAGS) -fsanitize=fuzzer $(INCLUDE) -o $@ $< $(B)/libnetc.a -lm
+	$(CC) $(STD) $(WARN) $(CFLAGS) -fsanitize=fuzzer $(INCLUDE) -o $@ $< $(B)/libnetc.a $(LIBS)
 .PHONY: fuzz
 # Parameters, buffers, MACs and stored tensors of the known networks against the expected ones, as one table.
 exact: $(B)/netc

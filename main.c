@@ -131,6 +131,8 @@ static int compile(Ctx *c, Options *o) {
     }
     if (!(ir ? read_printed_ir(&u, file) : read_program(&u, file)))
         return EXIT_PROGRAM;
+    if (o->command == COMMAND_RUN)
+        return run_network(c, o, u.graph);
     if (u.graph && wants_plan(&u) && !make_plan(&u))
         return EXIT_PROGRAM;
     if (!write_output(&u))

@@ -22,6 +22,7 @@ typedef struct Cli {
     VEC(const char *) imports;
     VEC(Setting) settings;
     VEC(Capacity) capacities;
+    VEC(InputFile) inputs;
     int status;                                           /* RUN while all is well */
 } Cli;
 
@@ -123,6 +124,20 @@ static void add_setting(Cli *cli) {
     vec_push(cli->c->perm, &cli->settings, s);
 }
 
+/* --input=NAME=FILE; two files for one input contradict each other. */
+static void add_input(Cli *cli) {
+    const char *eq = strchr(cli->value, '=');
+    if (!eq || eq == cli->value || !eq[1]) {
+        refuse(cli, "the form is --input=NAME=FILE");
+        return;
+    }
+    InputFile in = { .name = intern_n(cli->c->names, cli->value, (size_t)(eq - cli->value)), .path = eq + 1 };
+    for (size_t i = 0; i < cli->inputs.n; i++)
+        if (cli->inputs.p[i].name == in.name)
+            refuse(cli, "that input has a file already");
+    vec_push(cli->c->perm, &cli->inputs, in);
+}
+
 /* SIZE or BANK=SIZE; the last of several for one bank counts. */
 static void add_capacity(Cli *cli) {
     const char *eq = strrchr(cli->value, '='), *whole = cli->value;
@@ -199,12 +214,14 @@ static void print_help(Cli *cli) {
     StrBuf out;
     sb_init(&out, cli->c->unit);
     sb_puts(&out, "usage: netc [options] FILE\n"
+                  "       netc run [options] FILE\n"
                   "       netc plan [options] FILE.csv\n\n"
                   "Says what memory the network of a .net file needs, before anything runs. FILE may be - for\n"
-                  "standard input, or printed IR (--emit=ir). netc plan finds offsets for the buffers of a table\n"
-                  "id,lower,upper,size.\n\n"
+                  "standard input, or printed IR (--emit=ir). netc run computes its results. netc plan finds\n"
+                  "offsets for the buffers of a table id,lower,upper,size.\n\n"
                   "  netc model.net --budget=16MiB           does it fit, and if not, why\n"
-                  "  netc model.net -D N=32 --report=json    another batch, as figures for a script\n");
+                  "  netc model.net -D N=32 --report=json    another batch, as figures for a script\n"
+                  "  netc run model.net --input=x=x.npy --weights=model.safetensors    what it computes\n");
     option_help(&out);
     sb_puts(&out, "\nExit status: 0 fine, 1 the program has errors or is over budget, 2 usage, input or output,\n"
                   "3 internal error. The manual is netc(1), the language docs/language.md.\n");
@@ -263,6 +280,11 @@ static void apply(Cli *cli) {
     case OPT_PREFER: word_value(cli); break;
     case OPT_BUDGET: o->report.budget = bytes_value(cli); break;
     case OPT_ARENA_BUDGET: o->report.arena_budget = bytes_value(cli); break;
+    case OPT_INPUT: add_input(cli); break;
+    case OPT_WEIGHTS: o->weights = cli->value; break;
+    case OPT_SEED: o->seed = number_value(cli, 0, UINT64_MAX); break;
+    case OPT_BACKEND: word_value(cli); break;
+    case OPT_OUTPUT_DIR: o->output_dir = cli->value; break;
     case OPT_CAPACITY: add_capacity(cli); break;
     case OPT_EFFORT: o->effort = number_value(cli, 0, UINT64_C(1) << 56); break;
     case OPT_ROWS: o->report.rows = (unsigned)number_value(cli, 0, UINT32_MAX); break;
@@ -360,20 +382,38 @@ static int check_options(const Options *o) {
     return RUN;
 }
 
-/* netc plan takes few of the options, and two of its own. */
+/* Commands that are words: the options that are theirs alone, and those of the others that they take. */
+static const OptionId plan_own[] = { OPT_CAPACITY, OPT_EFFORT };
+static const OptionId plan_also[] = { OPT_ALIGN, OPT_OUTPUT, OPT_COLOR, OPT_MESSAGE_FORMAT, OPT_MAX_ERRORS, OPT_WARNING };
+static const OptionId run_own[] = { OPT_INPUT, OPT_WEIGHTS, OPT_SEED, OPT_BACKEND, OPT_OUTPUT_DIR };
+static const OptionId run_also[] = { OPT_DIM, OPT_IMPORT_PATH, OPT_NET, OPT_MAX_OPS, OPT_PLAN, OPT_COLOR, OPT_MESSAGE_FORMAT, OPT_MAX_ERRORS,
+                                     OPT_WARNING };
+static const struct {
+    Command command;
+    const char *word, *usage;
+    const OptionId *own, *also;
+    size_t nown, nalso;
+} commands[] = {
+    { COMMAND_PLAN, "plan", "netc plan FILE.csv", plan_own, plan_also, COUNT_OF(plan_own), COUNT_OF(plan_also) },
+    { COMMAND_RUN, "run", "netc run FILE", run_own, run_also, COUNT_OF(run_own), COUNT_OF(run_also) },
+};
+
+static bool among(OptionId id, const OptionId *ids, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        if (ids[i] == id)
+            return true;
+    return false;
+}
+
 static int check_command(const Options *o) {
-    static const OptionId plan_only[] = { OPT_CAPACITY, OPT_EFFORT };
-    static const OptionId plan_too[] = { OPT_CAPACITY, OPT_EFFORT, OPT_ALIGN, OPT_OUTPUT, OPT_COLOR, OPT_MESSAGE_FORMAT, OPT_MAX_ERRORS,
-                                         OPT_WARNING };
-    for (size_t i = 0; o->command != COMMAND_PLAN && i < COUNT_OF(plan_only); i++)
-        if (o->given[plan_only[i]])
-            return usage_error("--%s belongs to 'netc plan FILE.csv'", option_info(plan_only[i])->name, NULL);
-    for (size_t id = 0; o->command == COMMAND_PLAN && id < OPT_COUNT; id++) {
-        bool taken = !o->given[id];
-        for (size_t i = 0; i < COUNT_OF(plan_too); i++)
-            taken = taken || plan_too[i] == id;
-        if (!taken)
-            return usage_error("--%s has no effect on 'netc plan'", option_info((OptionId)id)->name, NULL);
+    for (unsigned id = 0; id < OPT_COUNT; id++) {
+        for (size_t i = 0; o->given[id] && i < COUNT_OF(commands); i++) {
+            bool own = among((OptionId)id, commands[i].own, commands[i].nown);
+            if (own && o->command != commands[i].command)
+                return usage_error("--%s belongs to '%s'", option_info((OptionId)id)->name, commands[i].usage);
+            if (!own && o->command == commands[i].command && !among((OptionId)id, commands[i].also, commands[i].nalso))
+                return usage_error("--%s has no effect on 'netc %s'", option_info((OptionId)id)->name, commands[i].word);
+        }
     }
     return RUN;
 }
@@ -396,12 +436,14 @@ static void fill_in(const Cli *cli) {
     o->imports = (ImportPath){ cli->imports.p, cli->imports.n };
     o->elab.settings = cli->settings.p;
     o->elab.nsettings = cli->settings.n;
+    o->inputs = cli->inputs.p;
+    o->ninputs = cli->inputs.n;
     o->capacities = cli->capacities.p;
     o->ncapacities = cli->capacities.n;
 }
 
 static bool is_subcommand(const char *word) {
-    static const char *const words[] = { "compare", "sweep", "fit", "diff", "explain", "run" };
+    static const char *const words[] = { "compare", "sweep", "fit", "diff", "explain" };
     for (size_t i = 0; i < COUNT_OF(words); i++)
         if (strcmp(word, words[i]) == 0)
             return true;
@@ -410,8 +452,10 @@ static bool is_subcommand(const char *word) {
 
 int options_read(Ctx *c, int argc, char **argv, Options *o) {
     *o = (Options){ .output = "-", .plan = { .level = LEVEL_FULL }, .effort = DSA_EFFORT };
-    if (argc > 1 && strcmp(argv[1], "plan") == 0) {
-        o->command = COMMAND_PLAN;
+    for (size_t i = 0; argc > 1 && i < COUNT_OF(commands); i++)
+        if (strcmp(argv[1], commands[i].word) == 0)
+            o->command = commands[i].command;
+    if (o->command != COMMAND_REPORT) {
         argc--;
         argv++;
     }

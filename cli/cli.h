@@ -10,10 +10,12 @@
 typedef enum EmitKind { EMIT_REPORT, EMIT_IR, EMIT_AST, EMIT_WEIGHTS_LIST } EmitKind;
 typedef enum ReportStyle { STYLE_TABLE, STYLE_JSON, STYLE_CSV, STYLE_WHY, STYLE_MAP } ReportStyle;
 
-typedef enum Command { COMMAND_REPORT, COMMAND_PLAN } Command;
+typedef enum Command { COMMAND_REPORT, COMMAND_PLAN, COMMAND_RUN } Command;
 
 /* --capacity=N, of every bank that has none of its own (bank NULL), or --capacity=BANK=N. */
 typedef struct Capacity { const char *bank; uint64_t nbytes; } Capacity;
+
+typedef struct InputFile { const char *name, *path; } InputFile;                 /* --input=NAME=FILE */
 
 typedef struct Options {
     Command command;
@@ -28,6 +30,10 @@ typedef struct Options {
     const Capacity *capacities;
     size_t ncapacities;
     uint64_t effort;                                      /* units of counted work (passes/dsa.h) */
+    const InputFile *inputs;
+    size_t ninputs;
+    const char *weights, *output_dir;                     /* NULL: none */
+    uint64_t seed;
     bool given[64];                                       /* by OptionId */
 } Options;
 
@@ -40,6 +46,9 @@ int options_read(Ctx *, int argc, char **argv, Options *);
 
 /* plan.c - netc plan: an exit status, after everything that is to be said was printed. */
 int plan_problem(Ctx *, const Options *);
+
+/* run.c - netc run: an exit status, after the figures of every result were printed. */
+int run_network(Ctx *, const Options *, const Graph *);
 
 /* explain.c - the section of docs/errors.md on one code; an exit status. */
 int explain_code(Ctx *, const char *word);

@@ -12,6 +12,7 @@ for what; do
         need cc gcc
         need flex flex
         need bison bison
+        [ -e /usr/include/cjson/cJSON.h ] || echo '#include <cjson/cJSON.h>' | cc -E - >/dev/null 2>&1 || missing="$missing libcjson-dev"
         [ -n "$missing" ] || echo '#include <stdio.h>' | cc -E - >/dev/null 2>&1 || missing="$missing libc6-dev"
         case $missing in *gcc*) missing="$missing libc6-dev" ;; esac ;;
     test)
