@@ -7,6 +7,10 @@
  * Attributes   hidden_size, num_layers, bias, batch_first, bidirectional; rnn: nonlinearity "tanh" or "relu"
  * Results      y: x's form with directions * H wide; the last states h (and c) of the form of h0
  * Multiply-adds  a step, row, layer and direction: G * H * (in + H)
+ * A call with several layers is bound to one operator a layer, lstm#1/l0, lstm#1/l1 ..., so that what a layer read can die
+ * before the next one runs: h0 and c0 are cut into the layers' parts, the last states joined again. Both directions of
+ * a layer stay one operator. An operator of several layers, as printed IR may have it, means the same.
+ *
  * Workspace    What a kernel needs that steps through time with all rows of the batch at once: the gates of one step
  *              (gru keeps the two halves of its new gate apart, so 4), in f32 at least; cell states live in the result
  *              c. A further layer of one direction may overwrite y step by step; with two directions it needs the whole
@@ -107,40 +111,6 @@ static bool make_cell(Call *c, const Recurrence *r, uint64_t layer, uint64_t dir
     return true;
 }
 
-static bool check_states_given(Call *c) {
-    if (c->info->kind != OP_LSTM || call_is_none(c, A_h0) == call_is_none(c, A_c0)) return true;
-    Diag *d = diag(c->ctx, DIAG_MISSING_ARGUMENT, c->span, "lstm takes both initial states or none, and %s is missing",
-                   call_is_none(c, A_h0) ? "h0" : "c0");
-    diag_help(c->ctx, d, "the states follow the input: lstm(x, h0, c0, hidden_size)");
-    return false;
-}
-
-static bool bind(Call *c) {
-    Typing t = call_typing(c);
-    Recurrence r = {.bias = call_bool(c, A_bias), .batch_first = call_bool(c, A_batch_first)};
-    r.directions = call_bool(c, A_bidirectional) ? 2 : 1;
-    Value *x = call_tensor(c, A_x);
-    if (!read_sizes(&t, call_int(c, A_hidden_size), call_int(c, A_num_layers), &r) || !read_input(&t, x, &r) ||
-        !check_states_given(c))
-        return false;
-    Value **in = NEW_ARRAY(c->ctx->unit, Value *, count_operands(&r)), **next = in;
-    *next++ = x;
-    *next++ = call_tensor(c, A_h0);
-    if (r.nstates == 2) *next++ = call_tensor(c, A_c0);
-    for (uint64_t layer = 0; layer < r.layers; layer++)
-        for (uint64_t d = 0; d < r.directions; d++, next += weights_of_cell(&r))
-            if (!make_cell(c, &r, layer, d, next)) return false;
-    Attr attrs[6] = {{A_hidden_size, d_int((int64_t)r.hidden)},
-                     {A_num_layers, d_int((int64_t)r.layers)},
-                     {A_bias, d_bool(r.bias)},
-                     {A_batch_first, d_bool(r.batch_first)},
-                     {A_bidirectional, d_bool(r.directions == 2)}};
-    if (r.kind == OP_RNN) attrs[5] = (Attr){A_nonlinearity, d_str(call_str(c, A_nonlinearity))};
-    return call_result(c, call_op(c, r.kind, in, count_operands(&r), attrs, r.kind == OP_RNN ? 6 : 5, NULL));
-}
-
-/* ------------------------------------------------------------------------------------------------------------------ */
-
 static bool check_operand(Typing *t, const Value *v, const Shape *wanted, const char *what, Span span) {
     const Value *x = t->in[0];
     if (!shape_equal(&v->type.shape, wanted)) {
@@ -152,6 +122,99 @@ static bool check_operand(Typing *t, const Value *v, const Shape *wanted, const 
     }
     return typing_same_dtype(t, x, v);
 }
+
+static bool check_states_given(Call *c) {
+    if (c->info->kind != OP_LSTM || call_is_none(c, A_h0) == call_is_none(c, A_c0)) return true;
+    Diag *d = diag(c->ctx, DIAG_MISSING_ARGUMENT, c->span, "lstm takes both initial states or none, and %s is missing",
+                   call_is_none(c, A_h0) ? "h0" : "c0");
+    diag_help(c->ctx, d, "the states follow the input: lstm(x, h0, c0, hidden_size)");
+    return false;
+}
+
+/* A slice of the layers' states; absent ones stay absent. */
+static Value *states_of_layer(Call *c, const Recurrence *r, Value *states, uint64_t layer, const char *suffix) {
+    int64_t first = (int64_t)(layer * r->directions);
+    Attr attrs[4] = {{A_dim, d_int(0)}, {A_start, d_int(first)}, {A_end, d_int(first + (int64_t)r->directions)}, {A_step, d_int(1)}};
+    Op *op = states ? call_op(c, OP_SLICE, &states, 1, attrs, 4, suffix) : NULL;
+    return op ? op->out[0] : NULL;
+}
+
+/* An operator of `layers` layers from `first` on, the weights of which follow its operands x and states. */
+static Op *make_op(Call *c, const Recurrence *r, Value **in, uint64_t first, uint64_t layers, const char *suffix) {
+    Value **next = in + 1 + r->nstates;
+    for (uint64_t layer = first; layer < first + layers; layer++)
+        for (uint64_t d = 0; d < r->directions; d++, next += weights_of_cell(r))
+            if (!make_cell(c, r, layer, d, next)) return NULL;
+    Attr attrs[6] = {{A_hidden_size, d_int((int64_t)r->hidden)},
+                     {A_num_layers, d_int((int64_t)layers)},
+                     {A_bias, d_bool(r->bias)},
+                     {A_batch_first, d_bool(r->batch_first)},
+                     {A_bidirectional, d_bool(r->directions == 2)}};
+    if (r->kind == OP_RNN) attrs[5] = (Attr){A_nonlinearity, d_str(call_str(c, A_nonlinearity))};
+    return call_op(c, r->kind, in, (uint32_t)(next - in), attrs, r->kind == OP_RNN ? 6 : 5, suffix);
+}
+
+static bool join_states(Call *c, const Recurrence *r, Op *const *layers, Datum *results) {
+    static const char *const names[] = {"h", "c"};
+    Value **parts = NEW_ARRAY(c->ctx->unit, Value *, r->layers);
+    Attr dim = {A_dim, d_int(0)};
+    for (uint32_t s = 0; s < r->nstates; s++) {
+        for (uint64_t i = 0; i < r->layers; i++) parts[i] = layers[i]->out[1 + s];
+        Op *op = call_op(c, OP_CAT, parts, (uint32_t)r->layers, &dim, 1, names[s]);
+        if (!op) return false;
+        results[1 + s] = d_tensor(op->out[0]);
+    }
+    return true;
+}
+
+static bool bind_layers(Call *c, const Recurrence *r, Value *const *given) {
+    static const char *const names[] = {"h0", "c0"};
+    Op **layers = NEW_ARRAY(c->ctx->unit, Op *, r->layers);
+    Datum results[3] = {0};
+    Value **in = NEW_ARRAY(c->ctx->unit, Value *, count_operands(r));
+    in[0] = given[0];
+    for (uint64_t i = 0; i < r->layers; i++) {
+        const char *name = arena_printf(c->ctx->unit, "l%llu", (ull)i);
+        for (uint32_t s = 0; s < r->nstates; s++) {
+            in[1 + s] = states_of_layer(c, r, given[1 + s], i, arena_printf(c->ctx->unit, "%s_%s", name, names[s]));
+            if (given[1 + s] && !in[1 + s]) return false;
+        }
+        layers[i] = make_op(c, r, in, i, 1, name);
+        if (!layers[i]) return false;
+        in[0] = layers[i]->out[0];
+    }
+    if (!join_states(c, r, layers, results)) return false;
+    results[0] = d_tensor(in[0]);
+    c->result = d_list(c->ctx->unit, results, 1 + r->nstates);
+    c->result.list.lead = true;
+    return true;
+}
+
+/* The whole h0 and c0, before they are cut. */
+static bool check_states(Call *c, Typing *t, const Recurrence *r, Value *const *given) {
+    static const AttrName names[] = {A_h0, A_c0};
+    Shape state = state_shape(r);
+    t->in = given;
+    for (uint32_t s = 0; s < r->nstates; s++)
+        if (given[1 + s] && !check_operand(t, given[1 + s], &state, attr_name(names[s]), call_arg(c, names[s])->span)) return false;
+    return true;
+}
+
+static bool bind(Call *c) {
+    Typing t = call_typing(c);
+    Recurrence r = {.bias = call_bool(c, A_bias), .batch_first = call_bool(c, A_batch_first)};
+    r.directions = call_bool(c, A_bidirectional) ? 2 : 1;
+    Value *given[3] = {call_tensor(c, A_x), call_tensor(c, A_h0), c->info->kind == OP_LSTM ? call_tensor(c, A_c0) : NULL};
+    if (!read_sizes(&t, call_int(c, A_hidden_size), call_int(c, A_num_layers), &r) || !read_input(&t, given[0], &r) ||
+        !check_states_given(c))
+        return false;
+    if (r.layers > 1) return check_states(c, &t, &r, given) && bind_layers(c, &r, given);
+    Value **in = NEW_ARRAY(c->ctx->unit, Value *, count_operands(&r));
+    for (uint32_t i = 0; i <= r.nstates; i++) in[i] = given[i];
+    return call_result(c, make_op(c, &r, in, 0, 1, NULL));
+}
+
+/* ------------------------------------------------------------------------------------------------------------------ */
 
 static bool check_operands(Typing *t, const Recurrence *r) {
     uint32_t at = 1 + r->nstates;

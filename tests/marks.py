@@ -5,7 +5,8 @@ usage: marks.py NETC [--full] [--bless]
 
 Each example is planned at batch 1 for --target=c with the inputs and results outside of the arena. A row of marks.csv:
   file      the example
-  mark      bytes the arena must not exceed: what the best of other planners need for it; empty where there is none
+  mark      bytes the arena must not exceed: the best that any planner is known to need for it, or the bound that these
+            plans have met; empty where there is none
   arena, live_peak, bound     what the planner reached. "proven" in a report is arena = bound
 The arena may be smaller than recorded, never larger; it may never be above the mark, nor may a report call a plan
 proven that is above its bound. --bless records what is reached now (a mark is never changed). The levels are compared

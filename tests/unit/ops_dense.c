@@ -151,15 +151,39 @@ static void grouped_attention(void) {
 
 /* ---- recurrence */
 
-static Op *recurrent(Lab *l, const char *name, unsigned rank, const uint64_t *dims, int64_t hidden, int64_t layers,
-                     bool both, bool bias) {
+/* The call; its result is a list of the sequence and the states. NULL when it was refused. */
+static Call *recurrent(Lab *l, const char *name, unsigned rank, const uint64_t *dims, int64_t hidden, int64_t layers,
+                       bool both, bool bias) {
     Call *c = lab_call(l, name);
     lab_set(c, A_x, d_tensor(lab_input(l, DT_F32, rank, dims)));
     lab_set(c, A_hidden_size, d_int(hidden));
     lab_set(c, A_num_layers, d_int(layers));
     lab_set(c, A_bidirectional, d_bool(both));
     lab_set(c, A_bias, d_bool(bias));
-    return lab_bind(c);
+    return lab_bind(c) ? c : NULL;
+}
+
+static bool result_is(const Call *c, uint32_t i, unsigned rank, const uint64_t *dims) {
+    Shape want = shape_of(rank, dims);
+    return c->result.kind == D_LIST && i < c->result.list.n && shape_equal(&c->result.list.p[i].tensor->type.shape, &want);
+}
+
+/* The same layers as one operator, as printed IR may have it: its rule and its count are those of its parts together. */
+static bool as_one(Lab *l, Call *c, int64_t layers) {
+    Value *in[64] = {l->g->inputs.p[0]};
+    Attr attrs[8];
+    const Op *part = NULL;
+    uint32_t n = c->info->kind == OP_LSTM ? 3 : 2;
+    for (size_t i = 0; i < l->g->ops.n; i++)
+        if (l->g->ops.p[i]->kind == c->info->kind) part = l->g->ops.p[i];
+    for (size_t i = 0; i < l->g->stored.n; i++) in[n++] = l->g->stored.p[i];
+    for (uint32_t i = 0; i < part->nattrs; i++) {
+        attrs[i] = part->attrs[i];
+        if (attrs[i].name == A_num_layers) attrs[i].value = d_int(layers);
+    }
+    uint64_t want = macs(l->g);
+    const Op *op = call_op(c, c->info->kind, in, n, attrs, part->nattrs, "whole");
+    return op && op->macs == want && lab_again(l, op) && shape_equal(&op->out[1]->type.shape, &c->result.list.p[1].tensor->type.shape);
 }
 
 /* Multiply-adds by the loops that would do them. */
@@ -175,28 +199,54 @@ static uint64_t count_recurrent(uint64_t gates, uint64_t steps, uint64_t batch, 
 
 static void recurrences(void) {
     Lab l = lab_new();
-    Op *op = recurrent(&l, "lstm", 3, (uint64_t[]){10, 1, 32}, 48, 2, false, true);
-    CHECK(op && op->params == 34560 && op->macs == 337920 && op->nout == 3 && op_scratch(op, true) == 4 * 48 * 4);
+    Call *c = recurrent(&l, "lstm", 3, (uint64_t[]){10, 1, 32}, 48, 2, false, true);
+    CHECK(c && params(l.g) == 34560 && macs(l.g) == 337920 && c->result.list.n == 3 && c->result.list.lead);
+    CHECK(op_scratch(l.g->ops.p[0], true) == 4 * 48 * 4);
     ctx_free(l.ctx);
     static const struct { const char *name; uint64_t gates; } kinds[] = {{"lstm", 4}, {"gru", 3}, {"rnn", 1}};
     for (unsigned i = 0; i < 3; i++)
         for (unsigned layers = 1; layers <= 3; layers++)
             for (unsigned both = 0; both < 2; both++) {
                 l = lab_new();
-                op = recurrent(&l, kinds[i].name, 3, (uint64_t[]){4, 2, 3}, 5, layers, both, false);
-                CHECK(op && op->macs == count_recurrent(kinds[i].gates, 4, 2, 3, 5, layers, both + 1) &&
-                      lab_again(&l, op));
-                CHECK(shape_equal(&op->out[0]->type.shape, &(Shape){3, {4, 2, 5 * (both + 1)}}));
-                CHECK(shape_equal(&op->out[1]->type.shape, &(Shape){3, {layers * (both + 1), 2, 5}}));
+                c = recurrent(&l, kinds[i].name, 3, (uint64_t[]){4, 2, 3}, 5, layers, both, false);
+                CHECK(c && macs(l.g) == count_recurrent(kinds[i].gates, 4, 2, 3, 5, layers, both + 1));
+                CHECK(c && result_is(c, 0, 3, (uint64_t[]){4, 2, 5 * (both + 1)}));
+                CHECK(c && result_is(c, 1, 3, (uint64_t[]){layers * (both + 1), 2, 5}));
+                CHECK(c && as_one(&l, c, layers));
                 ctx_free(l.ctx);
             }
     l = lab_new();
-    op = recurrent(&l, "gru", 2, (uint64_t[]){4, 3}, 2, 1, true, true);
-    CHECK(op && shape_equal(&op->out[1]->type.shape, &(Shape){2, {2, 2}}));
+    c = recurrent(&l, "gru", 2, (uint64_t[]){4, 3}, 2, 1, true, true);
+    CHECK(c && result_is(c, 1, 2, (uint64_t[]){2, 2}));
     CHECK(stored_are(l.g,
                      "weight_ih_l0[6, 3] weight_hh_l0[6, 2] bias_ih_l0[6] bias_hh_l0[6] weight_ih_l0_reverse[6, 3] "
                      "weight_hh_l0_reverse[6, 2] bias_ih_l0_reverse[6] bias_hh_l0_reverse[6]"));
     CHECK(!diag_failed(l.ctx) && !recurrent(&l, "rnn", 3, (uint64_t[]){0, 2, 3}, 5, 1, false, true));
+    ctx_free(l.ctx);
+}
+
+/* Two layers: the first one's input dies before the second runs; given states are cut, the last ones joined. */
+static void layers(void) {
+    Lab l = lab_new();
+    Call *c = lab_call(&l, "gru");
+    lab_set(c, A_x, d_tensor(lab_input(&l, DT_F32, 3, (uint64_t[]){4, 2, 3})));
+    lab_set(c, A_h0, d_tensor(lab_input(&l, DT_F32, 3, (uint64_t[]){4, 2, 5})));
+    lab_set(c, A_hidden_size, d_int(5));
+    lab_set(c, A_num_layers, d_int(2));
+    lab_set(c, A_bidirectional, d_bool(true));
+    CHECK(lab_bind(c) && l.g->ops.n == 5);
+    static const OpKind kinds[] = {OP_SLICE, OP_GRU, OP_SLICE, OP_GRU, OP_CAT};
+    for (size_t i = 0; i < l.g->ops.n && i < COUNT_OF(kinds); i++) CHECK(l.g->ops.p[i]->kind == kinds[i]);
+    CHECK(l.g->ops.p[3]->in[0] == l.g->ops.p[1]->out[0] && l.g->ops.p[3]->in[1] == l.g->ops.p[2]->out[0]);
+    CHECK(l.g->ops.p[4]->in[0] == l.g->ops.p[1]->out[1] && l.g->ops.p[4]->in[1] == l.g->ops.p[3]->out[1]);
+    ctx_free(l.ctx);
+    l = lab_new();                                        /* the whole of h0 is checked, before it is cut */
+    c = lab_call(&l, "rnn");
+    lab_set(c, A_x, d_tensor(lab_input(&l, DT_F32, 3, (uint64_t[]){4, 2, 3})));
+    lab_set(c, A_h0, d_tensor(lab_input(&l, DT_F32, 3, (uint64_t[]){3, 2, 5})));
+    lab_set(c, A_hidden_size, d_int(5));
+    lab_set(c, A_num_layers, d_int(2));
+    CHECK(!lab_bind(c) && l.g->ops.n == 0);
     ctx_free(l.ctx);
 }
 
@@ -239,6 +289,7 @@ int main(void) {
     cross_attention();
     grouped_attention();
     recurrences();
+    layers();
     tied();
     saturated();
     return check_done();
