@@ -27,6 +27,13 @@ typedef struct DsaResult { uint64_t height; const char *rule; uint64_t work; } D
 
 /* dsa.c - a portfolio of placement rules, the canonical dive first; keeps the best, stops at the bound. Deterministic. */
 DsaResult dsa_place(Arena *scratch, DsaProblem *);
+/* dsa_improve.c - many dives, each below the last success. For plain objects (dsa_plain: one piece that is all of it, no apart),
+ * none of them pinned. Looks for heights below `height`, stops at one that is not above `enough` or when `effort` units of
+ * work, which are added to *work, are used up. Returns the lowest height found, with the objects' offsets; `height` if none was,
+ * and the offsets are as they were. A capacity is asked for by height = capacity + 1, enough = capacity. Another seed makes other
+ * dives; dsa_place() has spent some effort with seed 1 already. */
+uint64_t dsa_improve(Arena *scratch, DsaProblem *, uint64_t height, uint64_t enough, uint64_t effort, uint64_t seed, uint64_t *work);
+bool dsa_plain(const DsaProblem *);
 /* dsa_search.c - is there a placement below a capacity? Exact; bounded by `effort` nodes, whose number is added to *nodes: the
  * first `steady` of them without chance, the rest in restarts. On DSA_FOUND the objects have their offsets; DSA_IMPOSSIBLE is a
  * proof. Every object has one piece that is all of it, and no pair is in apart. */
