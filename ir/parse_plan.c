@@ -170,6 +170,18 @@ static bool read_buffer(Reader *r) {
     return true;
 }
 
+static bool read_order(Reader *r) {
+    static const char *const kinds[] = {"program", "exact", "beam"};
+    if (!read_is_word(r, "order"))
+        return true;
+    for (size_t i = 0; i < COUNT_OF(kinds); i++)
+        if (read_is_word(r, kinds[i])) {
+            r->plan->order_kind = kinds[i];
+            return read_need_word(r, "states") && read_u64(r, &r->plan->order_states, UINT64_MAX, "states");
+        }
+    return read_fail(r, r->pos, "unknown kind of order");
+}
+
 static bool read_totals(Reader *r) {
     Plan *p = r->plan;
     const struct { const char *word; uint64_t *n; } sums[] = {
@@ -185,7 +197,7 @@ static bool read_totals(Reader *r) {
     p->proven = read_is_word(r, "true");
     return (p->proven || read_need_word(r, "false")) && read_need_word(r, "bound_kind") && read_quoted(r, &p->bound_kind) &&
            read_need_word(r, "rule") && read_quoted(r, &p->rule) && read_need_word(r, "nodes") &&
-           read_u64(r, &p->search_nodes, UINT64_MAX, "nodes");
+           read_u64(r, &p->search_nodes, UINT64_MAX, "nodes") && read_order(r);
 }
 
 bool read_plan_line(Reader *r, const char *word, size_t from) {

@@ -17,6 +17,7 @@ Plan *plan_new(Arena *arena, const Graph *g, Level level, Target target, IoPlace
     p->repl = NEW_ARRAY(arena, uint32_t, nvalues);
     p->place = NEW_ARRAY(arena, Place, nvalues);
     p->bound_kind = p->rule = "none";
+    p->order_kind = "program";
     for (size_t i = 0; i < nops; i++) {
         p->fate[i] = FATE_RUN;
         p->into[i] = p->step_of[i] = NO_ID;
@@ -54,6 +55,14 @@ bool level_by_name(const char *name, Level *l) {
             return true;
         }
     return false;
+}
+
+const char *rewrite_name(RewriteKind k) {
+    static const char *const names[] = {
+        [REWRITE_INPLACE] = "in place", [REWRITE_ACCUMULATE] = "accumulate", [REWRITE_VIEW] = "view", [REWRITE_SLICE] = "slice",
+        [REWRITE_FOLD] = "fold", [REWRITE_FUSE] = "fuse", [REWRITE_OVERLAP] = "overlap", [REWRITE_ORDER] = "order",
+    };
+    return names[k];
 }
 
 const char *fate_name(Fate f) {

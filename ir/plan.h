@@ -68,12 +68,41 @@ typedef struct Step {
     VEC(uint32_t) ops;                                    /* all its ops, anchor included, in program order */
 } Step;
 
+typedef struct Order {                                    /* what was found out about the order of the steps */
+    const char *kind;                                     /* "program": no search was needed; "exact"; "beam": the searches left a gap */
+    uint64_t states;                                      /* sets of executed steps that were looked at */
+    uint64_t bound;                                       /* no order of these steps needs less */
+    const char *bound_kind;                               /* "every order": by exhaustive search; "single operator" */
+    bool changed;                                         /* an order better than program order was found */
+    uint32_t n;
+    const uint32_t *anchors;                              /* then: the n steps' anchors in that order */
+    Level level;                                          /* whose steps, and of which try, these are */
+    unsigned without;
+} Order;
+
+/* A decision that could be taken otherwise, and what the live peak would grow by without it. */
+typedef enum RewriteKind {
+    REWRITE_INPLACE,                                      /* the op's result lies over an operand */
+    REWRITE_ACCUMULATE,                                   /* so, over one that its step adds to a product or a convolution */
+    REWRITE_VIEW,                                         /* the op's result is bytes of its operand */
+    REWRITE_SLICE,                                        /* the op writes into its part of a concatenation */
+    REWRITE_FOLD,                                         /* the batch norm is in the weights */
+    REWRITE_FUSE,                                         /* the op runs in another one's step; an anchor: what runs before it there */
+    REWRITE_OVERLAP,                                      /* the op's result may lie over its operand in part */
+    REWRITE_ORDER                                         /* of the steps, of no op in particular */
+} RewriteKind;
+typedef struct Rewrite { RewriteKind kind; uint32_t op; uint64_t saved_bytes; } Rewrite;
+typedef struct LevelFigures { Level level; uint64_t arena_bytes, live_peak_bytes, bound_bytes; } LevelFigures;
+
 typedef struct Plan {
     Arena *arena;
     Level level;                                          /* asked for */
     Level made_by;                                        /* the level whose plan this is (a later level is never worse) */
     unsigned without;                                     /* techniques this try leaves out (passes/steps.h); 0 in a plan nobody tried to better */
     const bool *no_slice;                                 /* by value id, or NULL: slices a try found to cost more than the copy */
+    const uint8_t *deny;                                  /* by op id, a bit for each RewriteKind, or NULL: decisions not to be taken */
+    VEC(LevelFigures) levels;                             /* of the levels up to this one, where they were asked for (PlanOptions.savings) */
+    VEC(Rewrite) rewrites;                                /* likewise: what saves anything, the most first */
     Target target;
     IoPlace io;
     uint64_t align;
@@ -88,7 +117,10 @@ typedef struct Plan {
     uint64_t weights_bytes, workspace_bytes, io_bytes;
     uint32_t peak_step;
     bool proven;                                          /* arena equals a bound that holds for the level */
-    const char *bound_kind;                               /* what the bound is: "program order", "single operator" */
+    const char *bound_kind;                               /* what the bound is: "program order", "single operator", "every order" */
+    const char *order_kind;                               /* of the steps: "program"; "exact", the least by search; "beam" */
+    uint64_t order_states;                                /* sets of executed steps that the search looked at */
+    const Order *order;                                   /* what is known of all orders, from the level reorder on; NULL below it */
     const char *rule;                                     /* the offset rule that made the placement */
     uint64_t search_nodes;                                /* counted work of searches */
 } Plan;
@@ -100,6 +132,7 @@ static inline uint32_t plan_repl(const Plan *p, uint32_t v) {
     return v;
 }
 bool plan_is_result(const Graph *, const Value *);        /* the net hands it to its caller */
+const char *rewrite_name(RewriteKind);                    /* "in place", "accumulate", ... */
 const char *level_name(Level), *fate_name(Fate), *buffer_kind_name(BufferKind), *reason_text(Reason), *share_name(ShareKind);
 bool level_by_name(const char *, Level *);
 

@@ -378,7 +378,10 @@ static void print_totals(StrBuf *sb, const Plan *p) {
     put_quoted(sb, p->bound_kind != NULL ? p->bound_kind : "none");
     sb_puts(sb, " rule ");
     put_quoted(sb, p->rule != NULL ? p->rule : "none");
-    sb_printf(sb, " nodes %" PRIu64 "\n", p->search_nodes);
+    sb_printf(sb, " nodes %" PRIu64, p->search_nodes);
+    if (p->order_states > 0)
+        sb_printf(sb, " order %s states %" PRIu64, p->order_kind, p->order_states);
+    sb_putc(sb, '\n');
 }
 
 static void print_plan(StrBuf *sb, const Graph *g, const Plan *p) {

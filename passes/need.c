@@ -113,9 +113,15 @@ static int by_size(const void *a, const void *b) {
     return x != y ? (x < y ? -1 : 1) : 0;
 }
 
+/* An input that nobody reads is there at the first step, whichever that is, and counts nothing. */
+static void add_item(Maker *m, Item x) {
+    if (x.maker != NO_ID || x.stays || x.by.to > x.by.from)
+        vec_push(m->arena, &m->items, x);
+}
+
 static void cut_leaf(Maker *m, uint32_t leaf, const Part *parts, uint32_t n) {
     if (n == 1) {
-        vec_push(m->arena, &m->items, unite(m, parts, 1, leaf, parts[0].lo, parts[0].hi));
+        add_item(m, unite(m, parts, 1, leaf, parts[0].lo, parts[0].hi));
         return;
     }
     if ((uint64_t)n * n > MAX_WORK)
@@ -129,8 +135,7 @@ static void cut_leaf(Maker *m, uint32_t leaf, const Part *parts, uint32_t n) {
     for (uint32_t i = 0; i + 1 < 2 * n; i++) {
         if (at[i] == at[i + 1])
             continue;
-        Item item = unite(m, parts, n, leaf, at[i], at[i + 1]);
-        vec_push(m->arena, &m->items, item);
+        add_item(m, unite(m, parts, n, leaf, at[i], at[i + 1]));
     }
 }
 
@@ -179,15 +184,17 @@ static uint64_t donation(const Maker *m, const Value *u) {
     return sum;
 }
 
-/* What f may lie over its operand u in part: all but what it must begin before it. */
+/* What f may lie over its operand u in part: all but what it must begin before it. Where f fills a buffer, both are counted
+ * in steps of the alignment, and no more is shared than f has bytes. */
 static uint64_t overlap(const Maker *m, uint32_t s, const Value *u, const Value *f) {
-    uint64_t lead, own = leaves_rounded(&m->l, f->id, 0, f->nbytes), d;
+    uint64_t lead, own = leaves_rounded(&m->l, f->id, 0, f->nbytes), whole = f->nbytes - f->nbytes % m->l.p->align, d;
     if (u == NULL || !plan_overlaps(m->l.g, m->l.p) || made_in_step(m->l.p, u, s) || !step_lead(m->l.g, m->l.p, s, u, f, &lead))
         return 0;
     if (m->l.solo[f->id])
         align_up(lead, m->l.p->align, &lead);
     d = donation(m, u);
     own = lead < own ? own - lead : 0;
+    own = m->l.solo[f->id] && whole < own ? whole : own;
     return d < own ? d : own;
 }
 
@@ -210,28 +217,24 @@ static void step_donors(Maker *m, uint32_t s) {
 }
 
 /* Lists of item numbers by step: those the step makes, or those it reads. */
-static const uint32_t *items_by_step(Maker *m, bool reads, const uint32_t **from) {
-    uint32_t *start = NEW_ARRAY(m->arena, uint32_t, (size_t)m->nsteps + 2), *list = NULL;
+static const uint32_t *items_by_step(Arena *arena, const Needs *n, bool reads, const uint32_t **from) {
+    uint32_t *start = NEW_ARRAY(arena, uint32_t, (size_t)n->nsteps + 2), *list = NULL;
     for (int fill = 0; fill < 2; fill++) {
-        for (uint32_t i = 0; i < m->items.n; i++) {
-            const Item *x = &m->items.p[i];
-            for (uint32_t k = x->by.from; reads && k < x->by.to; k++) {
+        for (uint32_t i = 0; i < n->nitems; i++) {
+            const Item *x = &n->items[i];
+            uint32_t first = reads ? x->by.from : 0, end = reads ? x->by.to : x->maker != NO_ID;
+            for (uint32_t k = first; k < end; k++) {
+                uint32_t s = reads ? n->readers[k] : x->maker;
                 if (fill)
-                    list[start[m->readers.p[k] + 1]++] = i;
+                    list[start[s + 1]++] = i;
                 else
-                    start[m->readers.p[k] + 2]++;
+                    start[s + 2]++;
             }
-            if (reads || x->maker == NO_ID)
-                continue;
-            if (fill)
-                list[start[x->maker + 1]++] = i;
-            else
-                start[x->maker + 2]++;
         }
-        for (size_t s = 0; !fill && s < m->nsteps; s++)
+        for (size_t s = 0; !fill && s < n->nsteps; s++)
             start[s + 2] += start[s + 1];
         if (!fill)
-            list = NEW_ARRAY(m->arena, uint32_t, start[m->nsteps + 1]);
+            list = NEW_ARRAY(arena, uint32_t, start[n->nsteps + 1]);
     }
     *from = start;
     return list;
@@ -251,15 +254,68 @@ Needs needs_of(Arena *arena, const Graph *g, const Plan *p) {
         if (!align_up(step_scratch(g, p, s), p->align, &scratch[s]))
             scratch[s] = UINT64_MAX;
     }
-    n.makes = items_by_step(&m, false, &n.makes_from);
-    n.reads = items_by_step(&m, true, &n.reads_from);
     n.items = m.items.p;
     n.nitems = (uint32_t)m.items.n;
     n.readers = m.readers.p;
+    n.makes = items_by_step(arena, &n, false, &n.makes_from);
+    n.reads = items_by_step(arena, &n, true, &n.reads_from);
     n.donors = m.donors.p;
     n.donors_from = m.donors_from;
     n.scratch = scratch;
     return n;
+}
+
+/* The readers that are not skipped, in a list of their own. */
+static Readers without(const Needs *n, Readers by, const bool *skip, uint32_t *to, uint32_t *at) {
+    Readers r = {*at, *at};
+    for (uint32_t k = by.from; k < by.to; k++)
+        if (!skip[n->readers[k]])
+            to[r.to++] = n->readers[k];
+    *at = r.to;
+    return r;
+}
+
+/* An item that a skipped step makes is there when the first of its readers runs, at the latest. */
+static Item item_without(const Needs *n, Item x, const bool *skip, uint32_t *to, uint32_t *at) {
+    x.by = without(n, x.by, skip, to, at);
+    if (x.maker == NO_ID || !skip[x.maker])
+        return x;
+    if (x.by.to == x.by.from)
+        return (Item){.maker = NO_ID, .by = x.by};
+    x.maker = to[x.by.from++];
+    x.loose = true;
+    return x;
+}
+
+static uint32_t count_readers(const Needs *n) {
+    uint32_t sum = 0;
+    for (uint32_t i = 0; i < n->nitems; i++)
+        sum += n->items[i].by.to - n->items[i].by.from;
+    for (uint32_t i = 0; i < n->donors_from[n->nsteps]; i++)
+        sum += n->donors[i].by.to - n->donors[i].by.from;
+    return sum;
+}
+
+Needs needs_without(Arena *arena, const Needs *n, const bool *skip) {
+    Needs r = *n;
+    uint32_t *readers = NEW_ARRAY(arena, uint32_t, count_readers(n)), at = 0;
+    uint64_t *scratch = NEW_ARRAY(arena, uint64_t, (size_t)n->nsteps + 1);
+    Item *items = NEW_ARRAY(arena, Item, n->nitems);
+    Donor *donors = NEW_ARRAY(arena, Donor, n->donors_from[n->nsteps]);
+    for (uint32_t i = 0; i < n->nitems; i++)
+        items[i] = item_without(n, n->items[i], skip, readers, &at);
+    for (uint32_t s = 0; s < n->nsteps; s++) {
+        scratch[s] = skip[s] ? 0 : n->scratch[s];
+        for (uint32_t k = n->donors_from[s]; k < n->donors_from[s + 1]; k++)
+            donors[k] = (Donor){skip[s] ? 0 : n->donors[k].nbytes, without(n, n->donors[k].by, skip, readers, &at)};
+    }
+    r.items = items;
+    r.readers = readers;
+    r.makes = items_by_step(arena, &r, false, &r.makes_from);
+    r.reads = items_by_step(arena, &r, true, &r.reads_from);
+    r.donors = donors;
+    r.scratch = scratch;
+    return r;
 }
 
 /* Readers are listed in the order of the steps, so the last one listed is the last to run. */

@@ -16,6 +16,7 @@ typedef struct Item {                                     /* bytes of a leaf tha
     uint32_t maker;                                       /* a step; NO_ID: there from the start */
     Readers by;
     bool stays;                                           /* needed to the end */
+    bool loose;                                           /* its readers may run before its maker, when nothing is held for them */
 } Item;
 typedef struct Donor { uint64_t nbytes; Readers by; } Donor;
 
@@ -33,6 +34,9 @@ typedef struct Needs {
 
 /* need.c. Requires steps and fates, before or after views lost their steps. The numbers of steps are those of the plan's order. */
 Needs needs_of(Arena *, const Graph *, const Plan *);
+/* The same, as if the steps in `skip` needed, read and left nothing: no order needs less than it does without them. Items and
+ * donors keep their numbers. */
+Needs needs_without(Arena *, const Needs *, const bool *skip);
 /* What each step needs when they run in the order of their numbers. Returns the largest; fills need[nsteps] and held[nsteps + 1],
  * what is held before each step and after the last. Both may be NULL. */
 uint64_t needs_in_order(Arena *, const Needs *, uint64_t *need, uint64_t *held);

@@ -5,7 +5,10 @@
  * below; whether views, in place and offsets reach it is for the driver to see, which plans program order, too.
  *
  * The steps are cut into stretches at articulation points: steps that every other one comes before or after, so that
- * each order runs the same steps before them. The least of the whole is the largest of the stretches' least, so only
+ * each order runs the same steps before them. Steps that no input of the net leads to (a mask, a table of positions) or that do not
+ * lead to the last result float beside the others, and would leave few such points. Where that makes the stretches too long for
+ * an exact search, a second round does not let what floats keep the others from being cut: it then stays in the stretch it
+ * stands in, and what is proven is proven without what it needs. The least of the whole is the largest of the stretches' least, so only
  * stretches are searched whose need in program order is above what is proven of the whole: at first what single steps need
  * in every order, then what searches have shown. Mostly that is nothing, and all is linear. A stretch is searched
  * exactly up to a counted limit, by a beam beyond it (order_search.c); one of more than ORDER_MAX_STEPS steps goes window
@@ -19,7 +22,8 @@
 #include <string.h>
 
 enum { WINDOW = 512 };
-static const OrderLimits whole_limits = {UINT64_C(1) << 20, UINT64_C(1) << 25};
+static const OrderLimits whole_limits = {UINT64_C(1) << 20, UINT64_C(1) << 24};
+static const OrderLimits first_limits = {UINT64_C(1) << 16, UINT64_C(1) << 19};  /* of a round that another one may follow */
 
 typedef struct Part { uint32_t from, to; uint64_t need; } Part;                  /* a stretch; need: the most, in the best order known */
 
@@ -29,15 +33,21 @@ typedef struct Orderer {
     Arena *scratch;
     uint32_t n;                                           /* steps */
     Needs needs;
+    bool *floats;                                         /* by step; none in the first round */
+    bool any_floats;                                      /* that need anything */
+    Needs firm;                                           /* the needs without what floats */
+    uint64_t *firm_held;
     uint32_t *before_from, *before;                       /* as Stretch has them */
     uint64_t *need, *held;                                /* by step, in program order */
     VEC(Part) parts;
     uint32_t *part_of;                                    /* by step */
     uint64_t *through;                                    /* by part: bytes made before it and needed behind it */
     uint32_t *order;                                      /* the best known */
+    uint64_t least;                                       /* what it needs */
     OrderLimits limits;
+    uint64_t states;                                      /* spent */
     uint64_t bound;
-    bool searched, open, by_search;                       /* open: a search left a gap; by_search: the bound is one's */
+    bool searched, by_search;                             /* by_search: a search has shown the bound */
 } Orderer;
 
 /* what runs before what */
@@ -129,10 +139,54 @@ static void find_edges(Orderer *o) {
     o->before_from = at;
 }
 
+/* floating steps */
+
+static bool reads_input(const Orderer *o, uint32_t s) {
+    const Step *step = &o->p->steps.p[s];
+    for (size_t i = 0; i < step->ops.n; i++) {
+        const Op *op = o->g->ops.p[step->ops.p[i]];
+        for (uint32_t k = 0; k < op->nin; k++) {
+            const Value *v = op_tensor(o->g, o->p, op, k);
+            if (v != NULL && v->role == ROLE_INPUT)
+                return true;
+        }
+    }
+    return false;
+}
+
+static bool needs_nothing(const Needs *n, uint32_t s) {
+    return n->makes_from[s + 1] == n->makes_from[s] && n->reads_from[s + 1] == n->reads_from[s] && n->scratch[s] == 0;
+}
+
+/* Firm are the steps that some input leads to and that lead to the last of those. */
+static void find_floats(Orderer *o) {
+    bool *led_to = NEW_ARRAY(o->scratch, bool, (size_t)o->n + 1), *leads = NEW_ARRAY(o->scratch, bool, (size_t)o->n + 1);
+    uint32_t last = NO_ID;
+    o->floats = NEW_ARRAY(o->scratch, bool, (size_t)o->n + 1);
+    for (uint32_t s = 0; s < o->n; s++) {
+        led_to[s] = reads_input(o, s);
+        for (uint32_t k = o->before_from[s]; k < o->before_from[s + 1]; k++)
+            led_to[s] = led_to[s] || led_to[o->before[k]];
+        last = led_to[s] ? s : last;
+    }
+    for (uint32_t s = o->n; s-- > 0; ) {
+        leads[s] = leads[s] || s == last;
+        for (uint32_t k = o->before_from[s]; leads[s] && k < o->before_from[s + 1]; k++)
+            leads[o->before[k]] = true;
+        o->floats[s] = last != NO_ID && !(led_to[s] && leads[s]);
+        o->any_floats = o->any_floats || (o->floats[s] && !needs_nothing(&o->needs, s));
+    }
+    if (o->any_floats) {
+        o->firm = needs_without(o->scratch, &o->needs, o->floats);
+        o->firm_held = NEW_ARRAY(o->scratch, uint64_t, (size_t)o->n + 1);
+        needs_in_order(o->scratch, &o->firm, NULL, o->firm_held);
+    }
+}
+
 /* stretches */
 
-/* Step i is an articulation point when every later step has a predecessor from i on, and so comes after it, and every earlier
- * one a successor up to i. */
+/* Firm step i is an articulation point when every later firm step has a firm predecessor from i on, and so comes after it, and
+ * every earlier one a successor up to i. */
 static void cut(Orderer *o) {
     uint32_t *last_before = NEW_ARRAY(o->scratch, uint32_t, (size_t)o->n + 1);   /* 1 + the last predecessor; then the least of all later steps */
     uint32_t *first_after = NEW_ARRAY(o->scratch, uint32_t, (size_t)o->n + 1), latest = 0;
@@ -141,15 +195,17 @@ static void cut(Orderer *o) {
     for (uint32_t s = 0; s < o->n; s++)
         for (uint32_t k = o->before_from[s]; k < o->before_from[s + 1]; k++) {
             uint32_t b = o->before[k];
+            if (o->floats[s] || o->floats[b])
+                continue;
             last_before[s] = b + 1 > last_before[s] ? b + 1 : last_before[s];
             first_after[b] = s < first_after[b] ? s : first_after[b];
         }
     last_before[o->n] = UINT32_MAX;
     for (uint32_t s = o->n; s-- > 0; )
-        last_before[s] = last_before[s] < last_before[s + 1] ? last_before[s] : last_before[s + 1];
+        last_before[s] = o->floats[s] || last_before[s + 1] < last_before[s] ? last_before[s + 1] : last_before[s];
     o->part_of = NEW_ARRAY(o->scratch, uint32_t, (size_t)o->n + 1);
     for (uint32_t s = 0, from = 0; s < o->n; s++) {
-        bool point = last_before[s + 1] > s && latest <= s;
+        bool point = !o->floats[s] && last_before[s + 1] > s && latest <= s;
         if (point && from < s) {
             vec_push(o->scratch, &o->parts, ((Part){from, s, 0}));
             from = s;
@@ -158,7 +214,7 @@ static void cut(Orderer *o) {
             vec_push(o->scratch, &o->parts, ((Part){from, s + 1, 0}));
             from = s + 1;
         }
-        latest = first_after[s] > latest ? first_after[s] : latest;
+        latest = !o->floats[s] && first_after[s] > latest ? first_after[s] : latest;
     }
     for (uint32_t i = 0; i < o->parts.n; i++)
         for (uint32_t s = o->parts.p[i].from; s < o->parts.p[i].to; s++) {
@@ -167,10 +223,11 @@ static void cut(Orderer *o) {
         }
 }
 
-/* Parts that an item is made before and needed behind: [*first, *end). */
-static bool passes_through(const Orderer *o, const Item *x, uint32_t *first, uint32_t *end) {
+/* Parts that an item is made before and needed behind, whatever floats: [*first, *end). */
+static bool passes_through(const Orderer *o, uint32_t item, uint32_t *first, uint32_t *end) {
+    const Item *x = &o->firm.items[item];
     *first = x->maker == NO_ID ? 0 : o->part_of[x->maker] + 1;
-    *end = x->stays ? (uint32_t)o->parts.n : x->by.to > x->by.from ? o->part_of[o->needs.readers[x->by.to - 1]] : 0;
+    *end = x->stays ? (uint32_t)o->parts.n : x->by.to > x->by.from ? o->part_of[o->firm.readers[x->by.to - 1]] : 0;
     return *first < *end;
 }
 
@@ -178,29 +235,33 @@ static void find_through(Orderer *o) {
     uint64_t now = 0;
     uint32_t first, end;
     o->through = NEW_ARRAY(o->scratch, uint64_t, o->parts.n + 1);
-    for (uint32_t i = 0; i < o->needs.nitems; i++)
-        if (passes_through(o, &o->needs.items[i], &first, &end)) {
-            o->through[first] += o->needs.items[i].nbytes;
-            o->through[end] -= o->needs.items[i].nbytes;
+    for (uint32_t i = 0; i < o->firm.nitems; i++)
+        if (passes_through(o, i, &first, &end)) {
+            o->through[first] += o->firm.items[i].nbytes;
+            o->through[end] -= o->firm.items[i].nbytes;
         }
     for (uint32_t i = 0; i <= o->parts.n; i++)
         o->through[i] = now += o->through[i];
+}
+
+/* A donor of step s dies behind its stretch in every order. */
+static bool dies_later(const Orderer *o, uint32_t s, uint32_t donor) {
+    Readers by = o->firm.donors[donor].by;
+    return !o->floats[s] && by.to > by.from && o->part_of[o->firm.readers[by.to - 1]] > o->part_of[s];
 }
 
 /* What step s needs in every order: what it reads and makes, what passes through, less the donor that might die there. */
 static uint64_t alone(const Orderer *o, uint32_t s) {
     const Needs *m = &o->needs;
     uint32_t part = o->part_of[s], first, end;
-    uint64_t sum = o->through[part] + m->scratch[s], off = 0;
-    for (uint32_t k = m->reads_from[s]; k < m->reads_from[s + 1]; k++) {
-        const Item *x = &m->items[m->reads[k]];
-        if (!passes_through(o, x, &first, &end) || part < first || part >= end)
-            sum += x->nbytes;
-    }
+    uint64_t sum = m->scratch[s] + (o->floats[s] ? 0 : o->through[part]), off = 0;
+    for (uint32_t k = m->reads_from[s]; k < m->reads_from[s + 1]; k++)
+        if (o->floats[s] || !passes_through(o, m->reads[k], &first, &end) || part < first || part >= end)
+            sum += m->items[m->reads[k]].nbytes;
     for (uint32_t k = m->makes_from[s]; k < m->makes_from[s + 1]; k++)
         sum += m->items[m->makes[k]].nbytes;
     for (uint32_t k = m->donors_from[s]; k < m->donors_from[s + 1]; k++)
-        if (m->donors[k].nbytes > off && o->part_of[m->readers[m->donors[k].by.to - 1]] <= part)
+        if (m->donors[k].nbytes > off && !dies_later(o, s, k))
             off = m->donors[k].nbytes;
     return sum - (off < sum ? off : sum);
 }
@@ -213,6 +274,13 @@ static void search(Orderer *o, uint32_t from, uint32_t to, uint64_t *need, bool 
     Ordered r = order_stretch(&st, &o->limits, o->order + from);
     o->searched = true;
     *need = r.peak;
+    if (o->any_floats && proves && r.peak > o->bound) {
+        uint32_t *aside = NEW_ARRAY(o->scratch, uint32_t, to - from);
+        st.needs = &o->firm;
+        st.held = o->firm_held[from];
+        st.ceiling = r.peak;
+        r = order_stretch(&st, &o->limits, aside);
+    }
     if (proves && r.bound > o->bound) {
         o->bound = r.bound;
         o->by_search = true;
@@ -239,7 +307,6 @@ static void search_part(Orderer *o, Part *part) {
             part->need = need > part->need ? need : part->need;
         }
     }
-    o->open = o->open || part->need > o->bound;
 }
 
 static const Part *neediest(const Orderer *o, const bool *done) {
@@ -260,18 +327,41 @@ static void search_parts(Orderer *o) {
     }
 }
 
+/* One round: cut, what single steps need, search where program order needs more. */
+static void solve(Orderer *o, OrderLimits limits) {
+    uint32_t *known = o->order;
+    uint64_t least = 0;
+    o->order = NEW_ARRAY(o->scratch, uint32_t, (size_t)o->n + 1);
+    for (uint32_t s = 0; s < o->n; s++)
+        o->order[s] = s;
+    o->limits = limits;
+    o->parts.n = 0;
+    cut(o);
+    find_through(o);
+    for (uint32_t s = 0; s < o->n; s++) {
+        uint64_t n = alone(o, s);
+        o->by_search = o->by_search && n <= o->bound;
+        o->bound = n > o->bound ? n : o->bound;
+    }
+    search_parts(o);
+    for (size_t i = 0; i < o->parts.n; i++)
+        least = o->parts.p[i].need > least ? o->parts.p[i].need : least;
+    o->states += limits.states - o->limits.states;
+    if (known == NULL || least < o->least)
+        o->least = least;
+    else
+        o->order = known;
+}
+
 static Order *answer(Ctx *ctx, const Orderer *o, uint64_t before) {
     Order *r = NEW(ctx->unit, Order);
-    uint64_t after = 0;
-    for (size_t i = 0; i < o->parts.n; i++)
-        after = o->parts.p[i].need > after ? o->parts.p[i].need : after;
-    r->kind = !o->searched ? "program" : after > o->bound ? "beam" : "exact";
-    r->states = whole_limits.states - o->limits.states;
+    r->kind = !o->searched ? "program" : o->least > o->bound ? "beam" : "exact";
+    r->states = o->states;
     r->bound = o->bound;
     r->bound_kind = o->by_search ? "every order" : "single operator";
     r->level = o->p->level;
     r->without = o->p->without & WITHOUT_STEPS;
-    r->changed = after < before && !o->g->mem_noreuse;
+    r->changed = o->least < before && !o->g->mem_noreuse;
     if (r->changed) {
         uint32_t *anchors = NEW_ARRAY(ctx->unit, uint32_t, o->n);
         for (uint32_t s = 0; s < o->n; s++)
@@ -283,22 +373,19 @@ static Order *answer(Ctx *ctx, const Orderer *o, uint64_t before) {
 }
 
 static const Order *find_order(Ctx *ctx, const Graph *g, const Plan *p) {
-    Orderer o = {.g = g, .p = p, .scratch = ctx->scratch, .n = (uint32_t)p->steps.n, .limits = whole_limits};
-    o.needs = needs_of(ctx->scratch, g, p);
+    Orderer o = {.g = g, .p = p, .scratch = ctx->scratch, .n = (uint32_t)p->steps.n};
+    o.needs = o.firm = needs_of(ctx->scratch, g, p);
     o.need = NEW_ARRAY(ctx->scratch, uint64_t, (size_t)o.n + 1);
-    o.held = NEW_ARRAY(ctx->scratch, uint64_t, (size_t)o.n + 1);
-    o.order = NEW_ARRAY(ctx->scratch, uint32_t, (size_t)o.n + 1);
+    o.held = o.firm_held = NEW_ARRAY(ctx->scratch, uint64_t, (size_t)o.n + 1);
+    o.floats = NEW_ARRAY(ctx->scratch, bool, (size_t)o.n + 1);
     uint64_t before = needs_in_order(ctx->scratch, &o.needs, o.need, o.held);
-    for (uint32_t s = 0; s < o.n; s++)
-        o.order[s] = s;
     find_edges(&o);
-    cut(&o);
-    find_through(&o);
-    for (uint32_t s = 0; s < o.n; s++) {
-        uint64_t n = alone(&o, s);
-        o.bound = n > o.bound ? n : o.bound;
+    solve(&o, first_limits);
+    if (o.least > o.bound) {
+        /* What floats may be all that kept the others from being cut; if nothing does, this is the same with more patience. */
+        find_floats(&o);
+        solve(&o, whole_limits);
     }
-    search_parts(&o);
     return answer(ctx, &o, before);
 }
 

@@ -10,10 +10,10 @@
  * Free moves. A step s that can run after set S, needs no more than the peak g so far, and leaves no more held than
  * before, is run at once and is the only successor. Proof: take the best completion of S and move s to its front. s itself
  * needs at most g. Every later set R becomes R + s until the place where s had stood, and equal behind it. Running s
- * adds to what is held the bytes it makes for its readers, none of which is in R (they run after s), so the same number after
- * R as after S; it frees the bytes that only s still had to read, of which there are no fewer after R, since R contains S.
- * So its growth after R is at most that after S, which is not positive: no set between holds more. And a donor that dies at
- * a step after R dies there after R + s, too, so no step between needs more. The peak did not rise.
+ * adds to what is held the bytes it makes for readers still to run, of which there are no more after R than after S; it
+ * frees the bytes that only s still had to read, of which there are no fewer after R, since R contains S. So its growth
+ * after R is at most that after S, which is not positive: no set between holds more. And a donor that dies at a step after
+ * R dies there after R + s, too, so no step between needs more. The peak did not rise.
  *
  * Cost: the number of states times the steps that are ready; both are counted against OrderLimits. */
 #include "passes/order.h"
@@ -22,7 +22,8 @@
 
 enum { NARROW = 16, WIDE = 128, MAX_POOL_WORDS = 1 << 23 };
 
-typedef struct Gain { uint64_t nbytes; Readers by; } Gain;                       /* bytes that are free once all readers have run */
+/* Bytes that are free once all readers have run; a loose item's only if its maker has. */
+typedef struct Gain { uint64_t nbytes; Readers by; uint32_t maker; } Gain;
 
 typedef struct Search {
     const Stretch *st;
@@ -89,6 +90,10 @@ static bool all_ran(const Search *q, const uint64_t *done, Readers by, uint32_t 
     return true;
 }
 
+static bool was_made(const Search *q, const uint64_t *done, uint32_t maker, uint32_t i) {
+    return maker == NO_ID || maker < q->st->from || maker - q->st->from == i || has(done, maker - q->st->from);
+}
+
 typedef struct Cost { uint64_t need, after; } Cost;       /* while step i runs after the state's set; held after it */
 
 static Cost cost_of(const Search *q, const State *s, uint32_t i) {
@@ -98,7 +103,7 @@ static Cost cost_of(const Search *q, const State *s, uint32_t i) {
         if (q->donors[k].nbytes > off && all_ran(q, s->done, q->donors[k].by, i))
             off = q->donors[k].nbytes;
     for (uint32_t k = q->frees_from[i]; k < q->frees_from[i + 1]; k++)
-        if (all_ran(q, s->done, q->frees[k].by, i))
+        if (all_ran(q, s->done, q->frees[k].by, i) && was_made(q, s->done, q->frees[k].maker, i))
             c.after -= q->frees[k].nbytes;
     c.need -= off < c.need ? off : c.need;
     q->limits->work -= q->limits->work > 0;
@@ -414,15 +419,17 @@ static void compile_costs(Search *q) {
             const Item *x = &m->items[m->makes[k]];
             q->makes[i] += x->nbytes;
             q->keeps[i] += x->stays || x->by.to > x->by.from ? x->nbytes : 0;
+            if (x->loose && !x->stays && dies_inside(q, x->by))
+                q->frees[nfrees++] = (Gain){x->nbytes, x->by, s};
         }
         for (uint32_t k = m->reads_from[s]; k < m->reads_from[s + 1]; k++) {
             const Item *x = &m->items[m->reads[k]];
             if (!x->stays && dies_inside(q, x->by))
-                q->frees[nfrees++] = (Gain){x->nbytes, x->by};
+                q->frees[nfrees++] = (Gain){x->nbytes, x->by, x->loose ? x->maker : NO_ID};
         }
         for (uint32_t k = m->donors_from[s]; k < m->donors_from[s + 1]; k++)
             if (dies_inside(q, m->donors[k].by))
-                q->donors[ndonors++] = (Gain){m->donors[k].nbytes, m->donors[k].by};
+                q->donors[ndonors++] = (Gain){m->donors[k].nbytes, m->donors[k].by, NO_ID};
         q->frees_from[i + 1] = nfrees;
         q->donors_from[i + 1] = ndonors;
     }
@@ -456,7 +463,7 @@ Ordered order_stretch(const Stretch *st, OrderLimits *limits, uint32_t *order) {
     q.words = (q.n + 63) / 64;
     q.makes = NEW_ARRAY(q.arena, uint64_t, q.n);
     q.keeps = NEW_ARRAY(q.arena, uint64_t, q.n);
-    q.frees = NEW_ARRAY(q.arena, Gain, m->reads_from[st->to] - m->reads_from[st->from]);
+    q.frees = NEW_ARRAY(q.arena, Gain, m->reads_from[st->to] - m->reads_from[st->from] + m->makes_from[st->to] - m->makes_from[st->from]);
     q.donors = NEW_ARRAY(q.arena, Gain, m->donors_from[st->to] - m->donors_from[st->from]);
     q.frees_from = NEW_ARRAY(q.arena, uint32_t, (size_t)q.n + 1);
     q.donors_from = NEW_ARRAY(q.arena, uint32_t, (size_t)q.n + 1);

@@ -12,6 +12,7 @@ typedef struct PlanOptions {
     IoPlace io;
     uint64_t align;                                       /* 0: the target's */
     const char *print_after;                              /* name of a pass, or NULL */
+    bool savings;                                         /* also find the figures of the lower levels, and what each decision saves */
     bool verify_ops;                                      /* tests: graph_check after elaboration */
 } PlanOptions;
 
@@ -21,10 +22,18 @@ Plan *plan_network(Ctx *, const Graph *, const PlanOptions *);
 const char *const *pass_names(size_t *n);                 /* in their order */
 const char *pass_summary(const char *name);
 
+/* The live peak of a plan made as p was, but for the decision r. */
+uint64_t plan_peak_without(Ctx *, const Graph *, const PlanOptions *, const Plan *p, Rewrite r);
+/* savings.c: fills p->rewrites. */
+void plan_savings(Ctx *, const Graph *, const PlanOptions *, Plan *p);
+/* The decisions of p that keep something from memory in its peak step, as far as its places and steps say; their number. */
+size_t plan_decisions_at_peak(Arena *, const Graph *, const Plan *p, Rewrite **);
+
 bool pass_demand(Ctx *, const Graph *);                   /* demand.c: in-place demands of the source can be met by any plan */
 void pass_simplify(Ctx *, const Graph *, Plan *);         /* simplify.c: identities, folded batch norm, constants, duplicates, dead ops */
 void pass_fuse(Ctx *, const Graph *, Plan *);             /* fuse.c: which ops run as one step */
-void pass_schedule(Ctx *, const Graph *, Plan *);         /* schedule.c: the order of the steps (program order) */
+void pass_schedule(Ctx *, const Graph *, Plan *);         /* schedule.c: the steps, in program order */
+void pass_order(Ctx *, const Graph *, Plan *);            /* order.c: the order of the steps that needs the least memory */
 void pass_alias(Ctx *, const Graph *, Plan *);            /* alias.c: which values share a buffer */
 void pass_liveness(Ctx *, const Graph *, Plan *);         /* liveness.c: lives, pieces, workspaces, live peak */
 void pass_bound(Ctx *, const Graph *, Plan *);            /* bound.c: a lower bound for the level */

@@ -1,7 +1,7 @@
 /* schedule.c - the order of the steps: program order, each step at the place of its anchor. Linear.
  *
- * Requires fates and `into`; computes steps and step_of; makes every later fact stale. A memory-aware order will be
- * chosen here: what it needs is this function's contract, any topological order of the anchors. */
+ * Requires fates and `into`; computes steps and step_of; makes every later fact stale. order.c may bring them into another
+ * order. */
 #include "passes/steps.h"
 #include "passes/passes.h"
 

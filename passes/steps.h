@@ -10,7 +10,8 @@
 #include "ops/ops.h"
 
 /* Techniques a try of the driver leaves out (Plan.without), so that the better of two plans can be kept. */
-enum { WITHOUT_SLICES = 1, WITHOUT_CONSTANTS = 2, WITHOUT_ATTENTION = 4, WITHOUT_LOADS = 8, WITHOUT_OVERLAPS = 16 };
+enum { WITHOUT_SLICES = 1, WITHOUT_CONSTANTS = 2, WITHOUT_ATTENTION = 4, WITHOUT_LOADS = 8, WITHOUT_OVERLAPS = 16, WITHOUT_ORDER = 32 };
+enum { WITHOUT_STEPS = WITHOUT_CONSTANTS | WITHOUT_ATTENTION | WITHOUT_LOADS };      /* those that change what the steps are */
 
 /* Operands of batch_norm: x, weight, bias, running_mean, running_var. Folded away, it is in the weight and the bias of the op it
  * follows. When that has no bias, the new one is written where the norm's own lies, or its mean when it has none. */
@@ -51,6 +52,11 @@ static inline bool plan_inplace(const Graph *g, const Plan *p) {
 /* A result may lie over a dying operand in part: blocks of a CUDA grid have no order, loops of C have. */
 static inline bool plan_overlaps(const Graph *g, const Plan *p) {
     return p->level >= LEVEL_FULL && p->target == TARGET_C && !g->mem_noreuse && !(p->without & WITHOUT_OVERLAPS);
+}
+
+/* Is this decision about op one that the plan is to do without? */
+static inline bool plan_denies(const Plan *p, RewriteKind kind, uint32_t op) {
+    return p->deny != NULL && (p->deny[op] >> kind & 1);
 }
 
 /* storage.c's answer for an op whose result may be bytes of operand 0. */

@@ -113,6 +113,8 @@ static void put_arena(StrBuf *sb, const Report *r) {
     flow_item(&f, "lower bound %s B", digits(r, p->bound_bytes));
     flow_item(&f, "gap %s B (%s, %s)", digits(r, gap), percent(r, gap, p->bound_bytes), p->proven ? "proven" : "not proven");
     flow_item(&f, "naive %s B, saved %s", digits(r, p->naive_bytes), percent(r, p->naive_bytes - p->arena_bytes, p->naive_bytes));
+    if (p->order_states > 0)
+        flow_item(&f, "order %s, %s state%s", p->order_kind, digits(r, p->order_states), p->order_states == 1 ? "" : "s");
     if (p->workspace_bytes > 0)
         flow_item(&f, "workspace %s B", digits(r, p->workspace_bytes));
     flow_end(&f);

@@ -230,6 +230,8 @@ static void put_head(Json *j, const Report *r) {
     put_str(j, "plan", level_name(p->level));
     put_str(j, "made_by", level_name(p->made_by));
     put_str(j, "rule", p->rule != NULL ? p->rule : "none");
+    put_str(j, "order", p->order_kind);
+    put_u64(j, "order_states", p->order_states);
     put_str(j, "io", p->io == IO_CALLER ? "caller" : "arena");
     json_key(j, "dims");
     json_inline(j, true);
@@ -257,6 +259,41 @@ static void put_peak(Json *j, const Report *r) {
     json_inline(j, false);
 }
 
+static void put_level(Json *j, const LevelFigures *f) {
+    json_inline(j, true);
+    json_object(j);
+    put_str(j, "level", level_name(f->level));
+    put_u64(j, "arena_bytes", f->arena_bytes);
+    put_u64(j, "live_peak_bytes", f->live_peak_bytes);
+    put_u64(j, "bound_bytes", f->bound_bytes);
+    json_end_object(j);
+    json_inline(j, false);
+}
+
+static void put_rewrite(Json *j, const Report *r, const Rewrite *w) {
+    json_inline(j, true);
+    json_object(j);
+    put_str(j, "kind", rewrite_name(w->kind));
+    if (w->op != NO_ID)
+        put_str(j, "op", r->g->ops.p[w->op]->path);
+    put_u64(j, "saved_bytes", w->saved_bytes);
+    json_end_object(j);
+    json_inline(j, false);
+}
+
+static void put_savings(Json *j, const Report *r) {
+    json_key(j, "levels");
+    json_array(j);
+    for (size_t i = 0; i < r->p->levels.n; i++)
+        put_level(j, &r->p->levels.p[i]);
+    json_end_array(j);
+    json_key(j, "rewrites");
+    json_array(j);
+    for (size_t i = 0; i < r->p->rewrites.n; i++)
+        put_rewrite(j, r, &r->p->rewrites.p[i]);
+    json_end_array(j);
+}
+
 void report_json(StrBuf *out, Ctx *ctx, const Graph *g, const Plan *p, const ReportOptions *opt) {
     Report r;
     Json j;
@@ -281,6 +318,8 @@ void report_json(StrBuf *out, Ctx *ctx, const Graph *g, const Plan *p, const Rep
     for (size_t i = 0; i < p->buffers.n; i++)
         put_buffer(&j, &r, &p->buffers.p[i]);
     json_end_array(&j);
+    if (p->levels.n > 0)
+        put_savings(&j, &r);
     json_end_object(&j);
     sb_putc(out, '\n');
 }

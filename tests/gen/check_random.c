@@ -27,7 +27,7 @@ typedef struct Run {
     char failure[512];                                    /* "" while all is well */
 } Run;
 
-static const Level levels[] = {LEVEL_NAIVE, LEVEL_REUSE, LEVEL_INPLACE, LEVEL_ALIAS, LEVEL_FULL};
+static const Level levels[] = {LEVEL_NAIVE, LEVEL_REUSE, LEVEL_INPLACE, LEVEL_ALIAS, LEVEL_REORDER, LEVEL_FULL};
 
 static bool fail(Run *r, const char *fmt, ...) PRINTF_LIKE(2, 3);
 static bool fail(Run *r, const char *fmt, ...) {

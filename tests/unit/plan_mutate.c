@@ -444,7 +444,7 @@ static void try_network(uint64_t *seed, Tally *t, Arena *keep) {
     Module *module = import_all(ctx, file, (ImportPath){0});
     Graph *g = module && !module->failed ? elaborate(ctx, module, &options) : NULL;
     CHECK(g != NULL);
-    static const Level levels[] = {LEVEL_NAIVE, LEVEL_REUSE, LEVEL_INPLACE, LEVEL_ALIAS, LEVEL_FULL};
+    static const Level levels[] = {LEVEL_NAIVE, LEVEL_REUSE, LEVEL_INPLACE, LEVEL_ALIAS, LEVEL_REORDER, LEVEL_FULL};
     for (size_t l = 0; g && l < COUNT_OF(levels); l++) {
         PlanOptions o = {.level = levels[l], .target = TARGET_C, .io = below(seed, 2) ? IO_CALLER : IO_ARENA};
         const Plan *p = plan_network(ctx, g, &o);

@@ -3,7 +3,7 @@
  * planning twice gives the same plan. */
 #include "tests/unit/plan_lab.h"
 
-static const Level levels[] = {LEVEL_NAIVE, LEVEL_REUSE, LEVEL_INPLACE, LEVEL_ALIAS, LEVEL_FULL};
+static const Level levels[] = {LEVEL_NAIVE, LEVEL_REUSE, LEVEL_INPLACE, LEVEL_ALIAS, LEVEL_REORDER, LEVEL_FULL};
 
 typedef struct Net {
     Lab l;
