@@ -287,6 +287,7 @@ static void apply(Cli *cli) {
     case OPT_OUTPUT_DIR: o->output_dir = cli->value; break;
     case OPT_CAPACITY: add_capacity(cli); break;
     case OPT_EFFORT: o->effort = number_value(cli, 0, UINT64_C(1) << 56); break;
+    case OPT_SAVINGS: break;
     case OPT_ROWS: o->report.rows = (unsigned)number_value(cli, 0, UINT32_MAX); break;
     case OPT_UNITS: o->report.units = (Units)word_value(cli); break;
     case OPT_WIDTH: o->report.width = (unsigned)number_value(cli, MIN_WIDTH, MAX_WIDTH); break;
@@ -376,6 +377,9 @@ static int check_options(const Options *o) {
         if (o->given[planning[i]])
             return usage_error("--%s has no effect: --emit=ast makes no plan", option_info(planning[i])->name, NULL);
     bool drawn = o->emit == EMIT_REPORT && o->style != STYLE_JSON && o->style != STYLE_CSV;
+    bool saves = o->emit == EMIT_REPORT && (o->style == STYLE_JSON || o->style == STYLE_WHY);
+    if (o->given[OPT_SAVINGS] && !saves)
+        return usage_error("--savings has no effect on this output", NULL, NULL);
     for (size_t i = 0; !drawn && i < COUNT_OF(looks); i++)
         if (o->given[looks[i]])
             return usage_error("--%s has no effect on this output", option_info(looks[i])->name, NULL);
@@ -433,6 +437,7 @@ static void fill_in(const Cli *cli) {
     if (!o->report.width)
         o->report.width = to_stdout && isatty(STDOUT_FILENO) ? terminal_width() : DEFAULT_WIDTH;
     o->report.color = cli->c->color == COLOR_ALWAYS || (to_stdout && ctx_color(cli->c, STDOUT_FILENO));
+    o->plan.savings = o->given[OPT_SAVINGS] || (o->emit == EMIT_REPORT && o->style == STYLE_WHY);
     o->imports = (ImportPath){ cli->imports.p, cli->imports.n };
     o->elab.settings = cli->settings.p;
     o->elab.nsettings = cli->settings.n;

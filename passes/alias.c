@@ -135,7 +135,7 @@ static bool try_view(Alias *a, const Op *op, uint32_t k) {
 static void views(Alias *a, const Op *op) {
     bool all = true;
     for (uint32_t k = 0; k < op->nout; k++) {
-        if (try_view(a, op, k))
+        if (!plan_denies(a->p, REWRITE_VIEW, op->id) && try_view(a, op, k))
             continue;
         all = false;
         open_result(a, op->out[k]);
@@ -175,6 +175,7 @@ static Reason slice_refusal(const Alias *a, const Op *op, uint32_t in, const Val
     if (c->is_result) return REASON_RESULT;
     if (c->kind != BUF_ACTIVATION) return REASON_STORED;
     if (a->p->without & WITHOUT_SLICES || (a->p->no_slice && a->p->no_slice[c->owner])) return REASON_COSTS_MORE;
+    if (plan_denies(a->p, REWRITE_SLICE, a->g->values.p[c->owner]->def->id)) return REASON_COSTS_MORE;
     if (*at % element_bytes(u) != 0) return REASON_ALIGNMENT;
     if (off != 0 || u->nbytes != c->nbytes) return REASON_PLACED;
     return REASON_NONE;
@@ -317,6 +318,10 @@ static bool try_operands(Alias *a, uint32_t s, const Value *f, Refusal *best) {
     return false;
 }
 
+static bool denied(const Plan *p, const Op *op) {
+    return plan_denies(p, REWRITE_INPLACE, op->id) || plan_denies(p, REWRITE_ACCUMULATE, op->id);
+}
+
 static void compute(Alias *a, uint32_t s) {
     const Step *step = &a->p->steps.p[s];
     const Op *last = a->g->ops.p[step->ops.p[step->ops.n - 1]];
@@ -332,7 +337,7 @@ static void compute(Alias *a, uint32_t s) {
             else if (!plan_inplace(a->g, a->p)) r.why = REASON_LEVEL;
             else if (a->io[f->id] != NO_ID) r.why = REASON_RESULT_PLACE;
             else if (step_forbids(a, step)) r.why = REASON_FORBIDDEN;
-            else if (single && op == last && try_operands(a, s, f, &r)) continue;
+            else if (single && op == last && !denied(a->p, op) && try_operands(a, s, f, &r)) continue;
             open_result(a, f);
             refuse(a, f->id, r.why, r.of);
         }

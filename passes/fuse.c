@@ -201,6 +201,8 @@ void pass_fuse(Ctx *ctx, const Graph *g, Plan *p) {
             f.end[p->into[i]] = i;
             continue;
         }
+        if (plan_denies(p, REWRITE_FUSE, i))
+            continue;
         if (op->kind == OP_MATMUL && !(p->without & WITHOUT_ATTENTION))
             fuse_attention(&f, op);
         if (!(p->without & WITHOUT_LOADS) && p->fate[i] == FATE_RUN && f.next[i] == NO_ID)

@@ -82,7 +82,7 @@ static uint64_t shareable(const Overlap *o, uint32_t s, const Value *u, const Va
 static void step_overlap(const Overlap *o, uint32_t s) {
     const Step *step = &o->p->steps.p[s];
     const Value *f = only_result(o, step);
-    if (f == NULL || o->p->place[f->id].share == SHARE_INPLACE)
+    if (f == NULL || o->p->place[f->id].share == SHARE_INPLACE || plan_denies(o->p, REWRITE_OVERLAP, f->def->id))
         return;
     Buffer *b = &o->p->buffers.p[o->p->place[f->id].buffer];
     if (!b->in_arena || b->kind == BUF_IO || b->first != s)

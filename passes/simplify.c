@@ -288,6 +288,8 @@ static void fold_norm(Simplify *s, const Op *norm) {
         if ((w == NULL && k > 2) || (w != NULL && !is_stored(w)))
             return;
     }
+    if (plan_denies(s->p, REWRITE_FOLD, norm->id))
+        return;
     s->p->fate[norm->id] = FATE_FOLDED;
     s->p->into[norm->id] = op->id;
 }

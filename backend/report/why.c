@@ -129,6 +129,52 @@ static void put_refusals(StrBuf *sb, const Report *r) {
                   by_kernel == 1 ? "its" : "their", reason_text(REASON_KERNEL));
 }
 
+/* The levels, one a line, with what each takes off the one before. */
+static void put_levels(StrBuf *sb, const Report *r) {
+    const Plan *p = r->p;
+    if (p->levels.n < 2)
+        return;
+    size_t width = strlen(digits(r, p->levels.p[0].arena_bytes));
+    sb_puts(sb, "\narena by level:\n");
+    for (size_t i = 0; i < p->levels.n; i++) {
+        const LevelFigures *f = &p->levels.p[i];
+        uint64_t before = i > 0 ? p->levels.p[i - 1].arena_bytes : f->arena_bytes;
+        put_padded(sb, digits(r, f->arena_bytes), width + 2, true);
+        sb_printf(sb, "  %s", level_name(f->level));
+        if (before > f->arena_bytes)
+            sb_printf(sb, ": -%s B", digits(r, before - f->arena_bytes));
+        sb_putc(sb, '\n');
+    }
+}
+
+static const char *rewrite_text(const Report *r, const Rewrite *w) {
+    static const char *const texts[] = {
+        [REWRITE_INPLACE] = "in place", [REWRITE_ACCUMULATE] = "accumulate into the residual", [REWRITE_VIEW] = "a view, no copy",
+        [REWRITE_SLICE] = "written into its part of a concatenation", [REWRITE_FOLD] = "folded into the weights",
+        [REWRITE_FUSE] = "in another one's step", [REWRITE_OVERLAP] = "over its dying operand in part", [REWRITE_ORDER] = "the order of the steps",
+    };
+    bool anchor = w->kind == REWRITE_FUSE && r->p->fate[w->op] == FATE_RUN;
+    return anchor ? "what it reads is made in its step" : texts[w->kind];
+}
+
+/* Each line stands for itself: what the live peak would be more without this one decision. */
+static void put_rewrites(StrBuf *sb, const Report *r) {
+    const Plan *p = r->p;
+    uint32_t limit = r->opt->rows;
+    if (p->rewrites.n == 0)
+        return;
+    size_t width = strlen(digits(r, p->rewrites.p[0].saved_bytes)) + 1;
+    sb_puts(sb, "\nwithout one of these the live peak would be larger by\n");
+    for (size_t i = 0; i < p->rewrites.n && (limit == 0 || i < limit); i++) {
+        const Rewrite *w = &p->rewrites.p[i];
+        put_padded(sb, digits(r, w->saved_bytes), width + 2, true);
+        sb_printf(sb, " B  %s%s%s\n", w->op != NO_ID ? report_short(r, r->g->ops.p[w->op]->path) : "", w->op != NO_ID ? ": " : "",
+                  rewrite_text(r, w));
+    }
+    if (limit > 0 && p->rewrites.n > limit)
+        sb_printf(sb, "  [%zu others: -n 0]\n", p->rewrites.n - limit);
+}
+
 void report_why(StrBuf *out, Ctx *ctx, const Graph *g, const Plan *p, const ReportOptions *opt) {
     Report r;
     if (!report_collect(&r, ctx, g, p, opt))
@@ -139,5 +185,7 @@ void report_why(StrBuf *out, Ctx *ctx, const Graph *g, const Plan *p, const Repo
         put_alive(out, &r);
         put_arena(out, &r);
     }
+    put_levels(out, &r);
+    put_rewrites(out, &r);
     put_refusals(out, &r);
 }
