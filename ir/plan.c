@@ -17,6 +17,7 @@ Plan *plan_new(Arena *arena, const Graph *g, Level level, Target target, IoPlace
     p->repl = NEW_ARRAY(arena, uint32_t, nvalues);
     p->place = NEW_ARRAY(arena, Place, nvalues);
     p->bound_kind = p->rule = "none";
+    p->order_kind = "program";
     for (size_t i = 0; i < nops; i++) {
         p->fate[i] = FATE_RUN;
         p->into[i] = p->step_of[i] = NO_ID;

@@ -68,6 +68,18 @@ typedef struct Step {
     VEC(uint32_t) ops;                                    /* all its ops, anchor included, in program order */
 } Step;
 
+typedef struct Order {                                    /* what was found out about the order of the steps */
+    const char *kind;                                     /* "program": no search was needed; "exact"; "beam": the searches left a gap */
+    uint64_t states;                                      /* sets of executed steps that were looked at */
+    uint64_t bound;                                       /* no order of these steps needs less */
+    const char *bound_kind;                               /* "every order": by exhaustive search; "single operator" */
+    bool changed;                                         /* an order better than program order was found */
+    uint32_t n;
+    const uint32_t *anchors;                              /* then: the n steps' anchors in that order */
+    Level level;                                          /* whose steps, and of which try, these are */
+    unsigned without;
+} Order;
+
 /* A decision that could be taken otherwise, and what the live peak would grow by without it. */
 typedef enum RewriteKind {
     REWRITE_INPLACE,                                      /* the op's result lies over an operand */
@@ -105,7 +117,10 @@ typedef struct Plan {
     uint64_t weights_bytes, workspace_bytes, io_bytes;
     uint32_t peak_step;
     bool proven;                                          /* arena equals a bound that holds for the level */
-    const char *bound_kind;                               /* what the bound is: "program order", "single operator" */
+    const char *bound_kind;                               /* what the bound is: "program order", "single operator", "every order" */
+    const char *order_kind;                               /* of the steps: "program"; "exact", the least by search; "beam" */
+    uint64_t order_states;                                /* sets of executed steps that the search looked at */
+    const Order *order;                                   /* what is known of all orders, from the level reorder on; NULL below it */
     const char *rule;                                     /* the offset rule that made the placement */
     uint64_t search_nodes;                                /* counted work of searches */
 } Plan;

@@ -3,7 +3,8 @@
  *
  * Levels are tried from the highest down, each as one or more tries that leave techniques out (Plan.without). A try
  * that cannot beat the best arena so far, because its live peak is no smaller already, is not placed. So the arena
- * never grows with the level, and of equal plans the highest level's stands. Every try but the first lives in an
+ * never grows with the level, and of equal plans the highest level's stands. Where a better order was found, the same level is
+ * planned in program order, too. Every try but the first lives in an
  * arena of its own that is freed; when one of them wins it is made again to stay, which gives the same plan. */
 #include "passes/steps.h"
 #include "passes/passes.h"
@@ -21,7 +22,8 @@ static const Pass passes[] = {
     {"demand", "in-place demands of the source can be met", NULL, LEVEL_NAIVE},
     {"simplify", "identities, duplicates, constants, dead operators, folded batch norms", pass_simplify, LEVEL_FULL},
     {"fuse", "which operators run as one step", pass_fuse, LEVEL_FULL},
-    {"schedule", "the order of the steps", pass_schedule, LEVEL_NAIVE},
+    {"schedule", "the steps, in program order", pass_schedule, LEVEL_NAIVE},
+    {"order", "the order of the steps that needs the least memory", pass_order, LEVEL_REORDER},
     {"alias", "which values share a buffer", pass_alias, LEVEL_NAIVE},
     {"liveness", "lives, workspaces, live peak", pass_liveness, LEVEL_NAIVE},
     {"bound", "a lower bound for the arena", pass_bound, LEVEL_NAIVE},
@@ -30,7 +32,7 @@ static const Pass passes[] = {
 };
 
 const char *const *pass_names(size_t *n) {
-    static const char *const names[] = {"elaborate", "demand", "simplify", "fuse", "schedule", "alias", "liveness", "bound",
+    static const char *const names[] = {"elaborate", "demand", "simplify", "fuse", "schedule", "order", "alias", "liveness", "bound",
                                         "offsets", "verify"};
     _Static_assert(COUNT_OF(names) == COUNT_OF(passes), "a name for every pass");
     *n = COUNT_OF(names);
@@ -79,7 +81,13 @@ static bool naive_bytes(Ctx *ctx, const Graph *g, const PlanOptions *o, uint64_t
     return false;
 }
 
-typedef struct Try { Level level; unsigned without; const bool *no_slice; const uint8_t *deny; } Try;
+typedef struct Try {
+    Level level;
+    unsigned without;
+    const bool *no_slice;
+    const Order *order;                                   /* what an earlier try with the same steps found out, or NULL */
+    const uint8_t *deny;                                  /* decisions not to be taken, or NULL */
+} Try;
 
 /* The passes up to the bound; placing is a decision of its own. */
 static Plan *prepare(Ctx *ctx, const Graph *g, const PlanOptions *o, Arena *arena, Try t, const char *wanted) {
@@ -87,6 +95,7 @@ static Plan *prepare(Ctx *ctx, const Graph *g, const PlanOptions *o, Arena *aren
     p->without = t.without;
     p->no_slice = t.no_slice;
     p->deny = t.deny;
+    p->order = t.order;
     for (size_t i = 0; i < COUNT_OF(passes); i++) {
         if (passes[i].run == NULL || passes[i].run == pass_offsets)
             continue;
@@ -185,9 +194,9 @@ static const bool *attempt(Ctx *ctx, const Graph *g, const PlanOptions *o, Try t
  * that a higher level has looked at all that a lower one has. */
 static void other_tries(Ctx *ctx, const Graph *g, const PlanOptions *o, const Plan *p, Plan *best, Try *winner) {
     enum { ROUNDS = 3 };
-    Try t = {p->level, 0, NULL, NULL};
+    Try t = {p->level, p->without, NULL, p->order, NULL};
     if (p->level == LEVEL_FULL && has_fate(g, p, FATE_CONSTANT))
-        attempt(ctx, g, o, (Try){p->level, WITHOUT_CONSTANTS, NULL, NULL}, best, winner);
+        attempt(ctx, g, o, (Try){p->level, p->without | WITHOUT_CONSTANTS, NULL, NULL, NULL}, best, winner);
     if (p->arena_bytes == p->live_peak_bytes || !has_slices(g, p))
         return;
     t.no_slice = stiff_slices(ctx, g, p, NULL, p->live_peak_bytes);
@@ -195,42 +204,70 @@ static void other_tries(Ctx *ctx, const Graph *g, const PlanOptions *o, const Pl
         t.no_slice = attempt(ctx, g, o, t, best, winner);
     t.no_slice = stiff_slices(ctx, g, p, NULL, 0);
     attempt(ctx, g, o, t, best, winner);
-    attempt(ctx, g, o, (Try){p->level, WITHOUT_SLICES, NULL, NULL}, best, winner);
+    attempt(ctx, g, o, (Try){p->level, p->without | WITHOUT_SLICES, NULL, p->order, NULL}, best, winner);
 }
 
-static void lower_level(Ctx *ctx, const Graph *g, const PlanOptions *o, Level level, Plan *best, Try *winner) {
+/* Plans t and the other ways it gives cause for, aside. Returns what it found out about the order. */
+static const Order *explore(Ctx *ctx, const Graph *g, const PlanOptions *o, Try t, Plan *best, Try *winner) {
     Arena *aside = arena_new();
-    Try t = {level, 0, NULL, NULL};
     Plan *p = prepare(ctx, g, o, aside, t, NULL);
     if (!hopeless(p, best) || has_slices(g, p)) {
         place(ctx, g, p);
         keep_better(p, t, best, winner);
         other_tries(ctx, g, o, p, best, winner);
     }
+    const Order *order = p->order;
     arena_free(aside);
+    return order;
+}
+
+/* Levels below the one asked for, from the highest down. Where the order did not change, `reorder` is `alias`. Returns what is known
+ * about the order of the operators as written, one a step; NULL below `reorder`. */
+static const Order *lower_levels(Ctx *ctx, const Graph *g, const PlanOptions *o, const Plan *p, Plan *best, Try *winner) {
+    static const Level lower[] = {LEVEL_REORDER, LEVEL_ALIAS, LEVEL_INPLACE, LEVEL_REUSE, LEVEL_NAIVE};
+    const Order *order = p->level == LEVEL_REORDER ? p->order : NULL;
+    for (size_t i = 0; i < COUNT_OF(lower); i++) {
+        bool same = lower[i] == LEVEL_ALIAS && order != NULL && !order->changed;
+        if (lower[i] >= p->level || same)
+            continue;
+        const Order *found = explore(ctx, g, o, (Try){lower[i], 0, NULL, NULL, NULL}, best, winner);
+        order = found != NULL ? found : order;
+    }
+    return order;
 }
 
 static bool same_try(Try a, Try b) {
     return a.level == b.level && a.without == b.without && a.no_slice == b.no_slice && a.deny == b.deny;
 }
 
+/* The plan of a lower level runs the operators as written; below `reorder` its bound is one of program order only. */
+static void bound_all_orders(Plan *p, const Order *as_written) {
+    if (p->order != NULL || as_written == NULL)
+        return;
+    p->bound_bytes = as_written->bound;
+    p->bound_kind = as_written->bound_kind;
+    p->proven = p->arena_bytes == p->bound_bytes;
+}
+
 static Plan *best_plan(Ctx *ctx, const Graph *g, const PlanOptions *o) {
-    Try asked = {o->level, 0, NULL, NULL}, winner = asked;
-    if (asked.level == LEVEL_REORDER || asked.level == LEVEL_STREAM)
+    Try asked = {o->level, 0, NULL, NULL, NULL}, winner = asked;
+    const Order *as_written = NULL;
+    if (asked.level == LEVEL_STREAM)
         ice("plan_network: level %s is not planned", level_name(asked.level));
     Plan *p = prepare(ctx, g, o, ctx->unit, asked, o->print_after);
     place(ctx, g, p);
     print_after(ctx, g, p, "offsets", o->print_after);
     Plan best = *p;
     other_tries(ctx, g, o, p, &best, &winner);
-    static const Level lower[] = {LEVEL_ALIAS, LEVEL_INPLACE, LEVEL_REUSE, LEVEL_NAIVE};
-    for (size_t i = 0; i < COUNT_OF(lower) && !g->mem_noreuse; i++)
-        if (lower[i] < asked.level)
-            lower_level(ctx, g, o, lower[i], &best, &winner);
+    if (p->order != NULL && p->order->changed)
+        explore(ctx, g, o, (Try){p->level, WITHOUT_ORDER, NULL, p->order, NULL}, &best, &winner);
+    if (!g->mem_noreuse)
+        as_written = lower_levels(ctx, g, o, p, &best, &winner);
     if (same_try(winner, asked))
         return p;
     p = prepare(ctx, g, o, ctx->unit, winner, NULL);
     place(ctx, g, p);
+    bound_all_orders(p, as_written);
     p->made_by = p->level;
     p->level = o->level;
     return p;
@@ -246,7 +283,9 @@ static const uint8_t *denied_too(Arena *arena, const Graph *g, const Plan *p, Re
 
 uint64_t plan_peak_without(Ctx *ctx, const Graph *g, const PlanOptions *o, const Plan *p, Rewrite r) {
     Arena *aside = arena_new();
-    Try t = {p->made_by, p->without, p->no_slice, denied_too(aside, g, p, r)};
+    bool steps_change = r.kind == REWRITE_FOLD || r.kind == REWRITE_FUSE;
+    Try t = {p->made_by, p->without, p->no_slice, steps_change ? NULL : p->order, denied_too(aside, g, p, r)};
+    t.without |= r.kind == REWRITE_ORDER ? WITHOUT_ORDER : 0;
     uint64_t peak = prepare(ctx, g, o, aside, t, NULL)->live_peak_bytes;
     arena_free(aside);
     return peak;
@@ -256,8 +295,6 @@ uint64_t plan_peak_without(Ctx *ctx, const Graph *g, const PlanOptions *o, const
 static void level_figures(Ctx *ctx, const Graph *g, const PlanOptions *o, Plan *p) {
     for (int level = LEVEL_NAIVE; level <= (int)o->level; level++) {
         PlanOptions lower = *o;
-        if (level == LEVEL_REORDER)
-            continue;
         lower.level = (Level)level;
         lower.print_after = NULL;
         const Plan *q = level < (int)o->level ? best_plan(ctx, g, &lower) : p;

@@ -32,7 +32,8 @@ size_t plan_decisions_at_peak(Arena *, const Graph *, const Plan *p, Rewrite **)
 bool pass_demand(Ctx *, const Graph *);                   /* demand.c: in-place demands of the source can be met by any plan */
 void pass_simplify(Ctx *, const Graph *, Plan *);         /* simplify.c: identities, folded batch norm, constants, duplicates, dead ops */
 void pass_fuse(Ctx *, const Graph *, Plan *);             /* fuse.c: which ops run as one step */
-void pass_schedule(Ctx *, const Graph *, Plan *);         /* schedule.c: the order of the steps (program order) */
+void pass_schedule(Ctx *, const Graph *, Plan *);         /* schedule.c: the steps, in program order */
+void pass_order(Ctx *, const Graph *, Plan *);            /* order.c: the order of the steps that needs the least memory */
 void pass_alias(Ctx *, const Graph *, Plan *);            /* alias.c: which values share a buffer */
 void pass_liveness(Ctx *, const Graph *, Plan *);         /* liveness.c: lives, pieces, workspaces, live peak */
 void pass_bound(Ctx *, const Graph *, Plan *);            /* bound.c: a lower bound for the level */

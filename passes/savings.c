@@ -152,6 +152,8 @@ void plan_savings(Ctx *ctx, const Graph *g, const PlanOptions *o, Plan *p) {
     Savings s = {.ctx = ctx, .g = g, .p = p, .arena = arena};
     find_live(&s);
     find_decisions(&s);
+    if (p->order != NULL && p->order->changed && !(p->without & WITHOUT_ORDER))
+        vec_push(arena, &s.found, ((Candidate){{REWRITE_ORDER, NO_ID, 0}, UINT64_MAX}));
     measure(&s, o, p);
     arena_free(arena);
 }

@@ -230,6 +230,8 @@ static void put_head(Json *j, const Report *r) {
     put_str(j, "plan", level_name(p->level));
     put_str(j, "made_by", level_name(p->made_by));
     put_str(j, "rule", p->rule != NULL ? p->rule : "none");
+    put_str(j, "order", p->order_kind);
+    put_u64(j, "order_states", p->order_states);
     put_str(j, "io", p->io == IO_CALLER ? "caller" : "arena");
     json_key(j, "dims");
     json_inline(j, true);
