@@ -11,7 +11,7 @@ STD      = -std=c11 -D_XOPEN_SOURCE=700
 INCLUDE  = -I. -I$(B)
 LIBS     = -lcjson -lm
 
-BASE     = arena.c intern.c source.c diag.c diagprint.c suggest.c checked.c strbuf.c utf8.c json.c outfile.c mapfile.c ctx.c
+BASE     = arena.c intern.c source.c diag.c diagprint.c suggest.c checked.c strbuf.c utf8.c json.c outfile.c outstream.c mapfile.c ctx.c
 IR       = dtype.c ir.c datum.c plan.c print.c lex.c places.c parse.c parse_plan.c check.c
 OPS      = ops.c call.c typing.c axes.c strides.c access.c window.c storage.c lead.c conv.c dense.c norm.c pool.c activation.c elementwise.c reduce.c shape.c \
            rearrange.c pattern.c join.c part.c index.c create.c resample.c attention.c recurrent.c loss.c \
@@ -20,13 +20,17 @@ OPS      = ops.c call.c typing.c axes.c strides.c access.c window.c storage.c le
 FRONTEND = ast.c astprint.c parse.c tokens.c literal.c syntax.c import.c value.c number.c text.c types.c eval.c index.c signature.c call.c layer.c stored.c block.c stmt.c annot.c check.c elab.c train.c optimizer.c plan_csv.c \
            raw.c npy.c safetensors.c weights.c seeded.c ranges.c
 PASSES   = passes.c steps.c pieces.c demand.c simplify.c fuse.c fuse_layout.c schedule.c leaves.c need.c order.c order_search.c alias.c liveness.c overlap.c bound.c offsets.c savings.c dsa.c dsa_order.c dsa_skyline.c dsa_improve.c dsa_greedy.c dsa_pairs.c dsa_gaps.c dsa_bound.c dsa_check.c dsa_search.c dsa_sweep.c dsa_solve.c plan_verify.c verify_decisions.c verify_steps.c bytemap.c
-BACKEND  = weights_list.c report/rows.c report/words.c report/text.c report/headline.c report/table.c report/json.c report/csv.c report/why.c report/map.c report/budget.c
+BACKEND  = weights_list.c report/rows.c report/words.c report/text.c report/headline.c report/table.c report/json.c report/csv.c report/why.c report/map.c report/budget.c \
+           c/emit.c c/steps.c c/callbacks.c c/point.c c/value.c c/map.c c/conv.c c/dense.c c/norm.c c/reduce.c c/recurrent.c c/weights.c c/names.c c/pack.c
 CLI      = option.c cli.c plan.c run.c explain.c
+
+# The kernels of generated code, which become part of the binary.
+KERNELS  = base whole real conv matmul norm pool reduce sum attention recurrent loss interpolate
 
 SOURCES  = $(BASE:%=base/%) $(IR:%=ir/%) $(OPS:%=ops/%) $(FRONTEND:%=frontend/%) $(PASSES:%=passes/%) $(BACKEND:%=backend/%) \
            $(CLI:%=cli/%) main.c
 GRAMMAR  = $(B)/grammar/net.tab.o $(B)/grammar/net.lex.o
-OBJECTS  = $(SOURCES:%.c=$(B)/%.o) $(GRAMMAR) $(B)/docs/errors.o
+OBJECTS  = $(SOURCES:%.c=$(B)/%.o) $(GRAMMAR) $(B)/docs/errors.o $(KERNELS:%=$(B)/kernels/c/%.o)
 
 SHARE    = $(B)/share/netc.1 $(B)/share/netc.bash $(B)/share/_netc
 UNIT     = $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(wildcard tests/unit/*.c))
@@ -70,6 +74,12 @@ $(B)/docs/errors.c: docs/errors.md $(B)/tools/embed
 	$(B)/tools/embed errors_md $< > $@.tmp && mv $@.tmp $@
 $(B)/docs/errors.o: $(B)/docs/errors.c
 	$(CC) $(STD) $(WARN) $(CFLAGS) -c -o $@ $<
+$(B)/kernels/c/%.c: kernels/c/%.h $(B)/tools/embed
+	@mkdir -p $(@D)
+	$(B)/tools/embed kernel_$* $< > $@.tmp && mv $@.tmp $@
+$(B)/kernels/c/%.o: $(B)/kernels/c/%.c
+	$(CC) $(STD) $(WARN) $(CFLAGS) -c -o $@ $<
+.PRECIOUS: $(B)/kernels/c/%.c
 
 # The manual page and the completions, from the table of options.
 $(B)/cli/gen_docs: cli/gen_docs.c cli/option.def base/diag.def

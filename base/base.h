@@ -181,6 +181,15 @@ void json_inline(Json *, bool on);                        /* on: each object or 
 /* outfile.c - a temporary beside the target, renamed when complete: a failed run leaves nothing half-written. */
 bool outfile_write(Ctx *, const char *path, const char *text, size_t len);       /* "-" = standard output; false after a message */
 
+/* outstream.c - the same piece by piece. open gives NULL, the others false after a message; flush ends the writing, rename puts the
+ * file in place, drop removes what was not renamed (NULL is fine). */
+typedef struct OutStream OutStream;
+OutStream *outstream_open(Ctx *, const char *path);
+bool outstream_put(OutStream *, const void *bytes, size_t n);
+bool outstream_flush(OutStream *);
+bool outstream_rename(OutStream *);
+void outstream_drop(OutStream *);
+
 /* mapfile.c - a regular file as memory; bytes is NULL when it is empty. False with the reason in *why. */
 typedef struct MappedFile { const unsigned char *bytes; uint64_t size; } MappedFile;
 bool file_map(const char *path, MappedFile *, const char **why);
