@@ -154,6 +154,11 @@ layers 80:
 $(B)/bench/measure: bench/measure.c
 	@mkdir -p $(@D)
 	$(HOSTCC) $(STD) $(WARN) -O2 -o $@ $<
+# The offset rules of other planners (bench/peers.h), on one problem.
+$(B)/bench/peer_rules: bench/peer_rules.c bench/peers.h $(B)/libnetc.a
+	@mkdir -p $(@D)
+	$(CC) $(STD) $(WARN) $(CFLAGS) $(INCLUDE) -o $@ $< $(B)/libnetc.a $(LIBS)
+$(B)/tests/unit/plan_rules: bench/peers.h
 bench: $(B)/netc $(B)/bench/measure
 	@sh bench/bench.sh $(B)/netc $(B)/bench/measure
 .PHONY: bench

@@ -5,8 +5,8 @@
  *   canonical dive (MiniMalloc's canonical form as a heuristic): always the object whose lowest free offset is
  *     smallest, ties by a preorder of lifetime W, area A, load T, size Z; bottom-up in address. For plain objects under a
  *     skyline (dsa_skyline.c), which scales to a million of them; else over lists of conflicts (dsa_pairs.c).
- *   greedy, the twelve rules of production planners: by size with two ways to break ties, by life, by conflicts, by first
- *     step, by area; each at the lowest place (first fit) or in the tightest gap (best fit).
+ *   greedy, the rules of production planners: by size with three ways to break ties, by life, by conflicts, by first step,
+ *     by area; each at the lowest place (first fit) or in the tightest gap (best fit).
  *   squeaky wheel: again and again, what was in trouble goes earlier in the next round. Over dives for plain objects
  *     (dsa_improve.c), over first fits for the others; and dives with noise.
  * Rules over lists of conflicts stop together when MAX_WORK is used up; the others are bounded by the number of objects. */
@@ -81,13 +81,14 @@ static void greedy(Dsa *d, bool tight, const char *rule) {
 
 static void greedies(Dsa *d) {
     const DsaMeasures *m = &d->by;
-    const double *by[6][2] = {{m->size, m->life}, {m->size, NULL}, {m->life, m->size}, {m->area, m->size}, {m->touching, m->size},
+    const double *by[7][2] = {{m->size, m->life}, {m->size, NULL}, {m->size, m->touching}, {m->life, m->size}, {m->area, m->size}, {m->touching, m->size},
                               {m->early, m->size}};
-    static const char *const names[6][2] = {
+    static const char *const names[7][2] = {
         {"by size and life, first fit", "by size and life, best fit"}, {"by size, first fit", "by size, best fit"},
+        {"by size and conflicts, first fit", "by size and conflicts, best fit"},
         {"by life, first fit", "by life, best fit"}, {"by area, first fit", "by area, best fit"},
         {"by conflicts, first fit", "by conflicts, best fit"}, {"by time, first fit", "by time, best fit"}};
-    for (int r = 0; r < 6 && !done(d); r++) {
+    for (int r = 0; r < 7 && !done(d); r++) {
         sort_by(d, by[r][0], by[r][1], NULL, 0, NULL);
         greedy(d, false, names[r][0]);
         greedy(d, true, names[r][1]);
