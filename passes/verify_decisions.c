@@ -93,6 +93,16 @@ static bool is_folded(const Verifier *v, const Op *op, const Op *into) {
     return v->p->step_of[op->id] == v->p->step_of[into->id];
 }
 
+/* The weights of such an op are no longer its own: its result is the norm's. */
+static bool has_norm_folded(const Verifier *v, const Op *op) {
+    uint32_t step = v->p->step_of[op->id];
+    for (size_t i = 0; step < v->p->steps.n && i < v->p->steps.p[step].ops.n; i++) {
+        uint32_t norm = v->p->steps.p[step].ops.p[i];
+        if (norm < v->g->ops.n && v->p->fate[norm] == FATE_FOLDED && v->p->into[norm] == op->id) return true;
+    }
+    return false;
+}
+
 static bool operands_are_weights(const Verifier *v, const Op *op) {
     for (uint32_t i = 0; i < op->nin; i++)
         if (op->in[i] && !is_weight(v, standing_for(v, op->in[i]))) return false;
@@ -128,6 +138,7 @@ static bool verify_fate(Verifier *v, const Op *op) {
                refuse(v, "identity: %s changes its operand", op->path);
     case FATE_DUPLICATE:
         if (!into || !is_duplicate(v, op, into)) return refuse(v, "duplicate: %s is not the same as %s", op->path, into ? into->path : "?");
+        if (has_norm_folded(v, into)) return refuse(v, "duplicate: %s is the same as %s before its norm was folded", op->path, into->path);
         for (uint32_t i = 0; i < op->nout; i++)
             if (standing_for(v, op->out[i]) != standing_for(v, into->out[i])) return refuse(v, "duplicate: results of %s", op->path);
         return true;
