@@ -19,10 +19,10 @@ OPS      = ops.c call.c typing.c axes.c strides.c access.c window.c storage.c le
            eval_activation.c eval_create.c eval_elementwise.c eval_index.c eval_join.c eval_move.c eval_part.c eval_reduce.c eval_resample.c eval_shape.c
 FRONTEND = ast.c astprint.c parse.c tokens.c literal.c syntax.c import.c value.c number.c text.c types.c eval.c index.c signature.c call.c layer.c stored.c block.c stmt.c annot.c check.c elab.c train.c optimizer.c plan_csv.c \
            raw.c npy.c safetensors.c weights.c seeded.c ranges.c
-PASSES   = passes.c steps.c pieces.c demand.c simplify.c fuse.c fuse_layout.c schedule.c leaves.c need.c order.c order_search.c alias.c liveness.c overlap.c bound.c offsets.c savings.c dsa.c dsa_order.c dsa_skyline.c dsa_improve.c dsa_greedy.c dsa_pairs.c dsa_gaps.c dsa_bound.c dsa_check.c dsa_search.c dsa_sweep.c dsa_solve.c plan_verify.c verify_decisions.c verify_steps.c bytemap.c
+PASSES   = passes.c steps.c pieces.c demand.c simplify.c fuse.c fuse_layout.c schedule.c leaves.c need.c order.c order_search.c alias.c liveness.c overlap.c bound.c offsets.c savings.c choose.c dsa.c dsa_order.c dsa_skyline.c dsa_improve.c dsa_greedy.c dsa_pairs.c dsa_gaps.c dsa_bound.c dsa_check.c dsa_search.c dsa_sweep.c dsa_solve.c plan_verify.c verify_decisions.c verify_steps.c bytemap.c
 BACKEND  = weights_list.c report/rows.c report/words.c report/text.c report/headline.c report/table.c report/json.c report/csv.c report/why.c report/map.c report/budget.c \
-           c/emit.c c/steps.c c/callbacks.c c/point.c c/value.c c/map.c c/conv.c c/dense.c c/norm.c c/reduce.c c/recurrent.c c/weights.c c/names.c c/pack.c
-CLI      = option.c cli.c plan.c run.c explain.c
+           c/emit.c c/steps.c c/callbacks.c c/point.c c/value.c c/map.c c/conv.c c/dense.c c/norm.c c/reduce.c c/recurrent.c c/weights.c c/names.c c/elements.c c/pack.c
+CLI      = option.c cli.c plan.c supply.c run.c run_c.c generate.c explain.c
 
 # The kernels of generated code, which become part of the binary.
 KERNELS  = base whole real conv matmul norm pool reduce sum attention recurrent loss interpolate
@@ -141,6 +141,10 @@ $(B)/fuzz/%: tests/fuzz/%.c tests/fuzz/fuzz.h $(B)/libnetc.a
 exact: $(B)/netc
 	@python3 tests/exact.py $(B)/netc
 .PHONY: exact
+# Logits of 27 torchvision networks under made-up weights, where those lie beside the project.
+check-torchvision: $(B)/netc
+	@python3 tests/run.py $(B)/netc --torchvision
+.PHONY: check-torchvision
 # The parts of the manuals that the compiler prints.
 docs: $(B)/netc
 	@python3 tests/docs.py $(B)/netc --bless

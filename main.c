@@ -76,7 +76,7 @@ static bool wants_plan(const Unit *u) {
     for (size_t i = 0; i < COUNT_OF(ids); i++)
         if (o->given[ids[i]])
             return true;
-    return o->emit == EMIT_REPORT || (o->emit == EMIT_IR && u->module);
+    return o->emit == EMIT_REPORT || o->emit == EMIT_C || (o->emit == EMIT_IR && u->module);
 }
 
 static bool make_plan(Unit *u) {
@@ -107,6 +107,7 @@ static bool write_output(const Unit *u) {
     case EMIT_IR: ir_print(&out, u->c, u->graph, u->plan); break;
     case EMIT_AST: ast_print(&out, u->module); break;
     case EMIT_WEIGHTS_LIST: emit_weights_list(&out, u->graph); break;
+    case EMIT_C: break;                                   /* files of its own */
     }
     return diag_failed(u->c) || outfile_write(u->c, u->o->output, out.p, out.n);
 }
@@ -135,8 +136,13 @@ static int compile(Ctx *c, Options *o) {
         return run_network(c, o, u.graph);
     if (u.graph && wants_plan(&u) && !make_plan(&u))
         return EXIT_PROGRAM;
-    if (!write_output(&u))
+    if (o->emit == EMIT_C) {
+        int status = generate_c(c, o, u.graph, u.plan);
+        if (status != EXIT_FINE)
+            return status;
+    } else if (!write_output(&u)) {
         return EXIT_USAGE;
+    }
     if (u.plan)
         report_budget(c, u.graph, u.plan, &o->report);
     return diag_failed(c) ? EXIT_PROGRAM : EXIT_FINE;

@@ -231,7 +231,7 @@ static void print_help(Cli *cli) {
 static void print_version(Cli *cli) {
     StrBuf out;
     sb_init(&out, cli->c->unit);
-    sb_printf(&out, "netc %s\nreports and plans for cuda and c; code generation: none\n", NETC_VERSION);
+    sb_printf(&out, "netc %s\nreports and plans for cuda and c; code generation: c\n", NETC_VERSION);
     print(cli, &out);
 }
 
@@ -283,7 +283,7 @@ static void apply(Cli *cli) {
     case OPT_INPUT: add_input(cli); break;
     case OPT_WEIGHTS: o->weights = cli->value; break;
     case OPT_SEED: o->seed = number_value(cli, 0, UINT64_MAX); break;
-    case OPT_BACKEND: word_value(cli); break;
+    case OPT_BACKEND: o->backend = (RunBackend)word_value(cli); break;
     case OPT_OUTPUT_DIR: o->output_dir = cli->value; break;
     case OPT_CAPACITY: add_capacity(cli); break;
     case OPT_EFFORT: o->effort = number_value(cli, 0, UINT64_C(1) << 56); break;
@@ -378,6 +378,10 @@ static int check_options(const Options *o) {
             return usage_error("--%s has no effect: --emit=ast makes no plan", option_info(planning[i])->name, NULL);
     bool drawn = o->emit == EMIT_REPORT && o->style != STYLE_JSON && o->style != STYLE_CSV;
     bool saves = o->emit == EMIT_REPORT && (o->style == STYLE_JSON || o->style == STYLE_WHY);
+    if (o->emit == EMIT_C && (!o->given[OPT_OUTPUT] || !ends_with(o->output, ".c") || strcmp(o->output, ".c") == 0))
+        return usage_error("--emit=c writes two files and more: name the first with -o FILE.c", NULL, NULL);
+    if (o->emit == EMIT_C && o->given[OPT_TARGET] && o->plan.target != TARGET_C)
+        return usage_error("--emit=c and --target=cuda contradict each other", NULL, NULL);
     if (o->given[OPT_SAVINGS] && !saves)
         return usage_error("--savings has no effect on this output", NULL, NULL);
     for (size_t i = 0; !drawn && i < COUNT_OF(looks); i++)
@@ -392,6 +396,7 @@ static const OptionId plan_also[] = { OPT_ALIGN, OPT_OUTPUT, OPT_COLOR, OPT_MESS
 static const OptionId run_own[] = { OPT_INPUT, OPT_WEIGHTS, OPT_SEED, OPT_BACKEND, OPT_OUTPUT_DIR };
 static const OptionId run_also[] = { OPT_DIM, OPT_IMPORT_PATH, OPT_NET, OPT_MAX_OPS, OPT_PLAN, OPT_COLOR, OPT_MESSAGE_FORMAT, OPT_MAX_ERRORS,
                                      OPT_WARNING };
+static const OptionId emit_c_also[] = { OPT_WEIGHTS, OPT_SEED };                  /* what model.weights is made of */
 static const struct {
     Command command;
     const char *word, *usage;
@@ -413,6 +418,8 @@ static int check_command(const Options *o) {
     for (unsigned id = 0; id < OPT_COUNT; id++) {
         for (size_t i = 0; o->given[id] && i < COUNT_OF(commands); i++) {
             bool own = among((OptionId)id, commands[i].own, commands[i].nown);
+            if (own && o->emit == EMIT_C && o->command == COMMAND_REPORT && among((OptionId)id, emit_c_also, COUNT_OF(emit_c_also)))
+                continue;
             if (own && o->command != commands[i].command)
                 return usage_error("--%s belongs to '%s'", option_info((OptionId)id)->name, commands[i].usage);
             if (!own && o->command == commands[i].command && !among((OptionId)id, commands[i].also, commands[i].nalso))
@@ -437,6 +444,8 @@ static void fill_in(const Cli *cli) {
     if (!o->report.width)
         o->report.width = to_stdout && isatty(STDOUT_FILENO) ? terminal_width() : DEFAULT_WIDTH;
     o->report.color = cli->c->color == COLOR_ALWAYS || (to_stdout && ctx_color(cli->c, STDOUT_FILENO));
+    if (o->emit == EMIT_C)
+        o->plan.target = TARGET_C;
     o->plan.savings = o->given[OPT_SAVINGS] || (o->emit == EMIT_REPORT && o->style == STYLE_WHY);
     o->imports = (ImportPath){ cli->imports.p, cli->imports.n };
     o->elab.settings = cli->settings.p;

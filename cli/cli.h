@@ -7,7 +7,8 @@
 #include "passes/passes.h"
 
 /* In the order of the option's values in option.def. */
-typedef enum EmitKind { EMIT_REPORT, EMIT_IR, EMIT_AST, EMIT_WEIGHTS_LIST } EmitKind;
+typedef enum EmitKind { EMIT_REPORT, EMIT_IR, EMIT_AST, EMIT_WEIGHTS_LIST, EMIT_C } EmitKind;
+typedef enum RunBackend { BACKEND_REF, BACKEND_C } RunBackend;
 typedef enum ReportStyle { STYLE_TABLE, STYLE_JSON, STYLE_CSV, STYLE_WHY, STYLE_MAP } ReportStyle;
 
 typedef enum Command { COMMAND_REPORT, COMMAND_PLAN, COMMAND_RUN } Command;
@@ -34,6 +35,7 @@ typedef struct Options {
     size_t ninputs;
     const char *weights, *output_dir;                     /* NULL: none */
     uint64_t seed;
+    RunBackend backend;
     bool given[64];                                       /* by OptionId */
 } Options;
 
@@ -49,6 +51,14 @@ int plan_problem(Ctx *, const Options *);
 
 /* run.c - netc run: an exit status, after the figures of every result were printed. */
 int run_network(Ctx *, const Options *, const Graph *);
+/* run_c.c - its backend c: generates the network's program, compiles and runs it; results as evaluate_graph leaves them, in
+ * ctx->unit. EXIT_FINE, or another exit status after messages. */
+struct Supply;
+struct Tensor;
+int run_generated(Ctx *, const Options *, const Graph *, const struct Supply *, struct Tensor *results);
+
+/* generate.c - --emit=c: model.c, model.h and, where weights are known, model.weights. An exit status. */
+int generate_c(Ctx *, const Options *, const Graph *, const Plan *);
 
 /* explain.c - the section of docs/errors.md on one code; an exit status. */
 int explain_code(Ctx *, const char *word);

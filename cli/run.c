@@ -4,7 +4,7 @@
  * The backend ref evaluates the graph as it is written (ops/evaluate.c), so no plan is made. Files stay mapped while it
  * runs and are read tensor by tensor, or by rows. */
 #include "cli/cli.h"
-#include "frontend/arrays.h"
+#include "cli/supply.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -16,72 +16,8 @@ typedef struct Job {
     Ctx *c;
     const Options *o;
     const Graph *g;
-    Npy *arrays;                                          /* by place among the net's inputs; path NULL: not given */
-    Safetensors weights;
-    const FileTensor **stored;                            /* by value id; NULL: from the seed */
-    const Npy **given;                                    /* by value id; likewise */
-    Range *ranges;
+    Given given;
 } Job;
-
-/* what goes in */
-
-static bool read_value(void *data, const Value *v, uint64_t first, Tensor *t) {
-    const Job *j = data;
-    if (j->given[v->id])
-        raw_decode(j->given[v->id]->file.bytes + j->given[v->id]->data, first, t);
-    else if (j->stored[v->id])
-        raw_decode(j->weights.data + j->stored[v->id]->begin, first, t);
-    else
-        seeded_read(v, j->o->seed, j->ranges[v->id], first, t);
-    return true;
-}
-
-static void unknown_input(const Job *j, const char *name) {
-    const char **names = NEW_ARRAY(j->c->scratch, const char *, j->g->inputs.n);
-    for (size_t i = 0; i < j->g->inputs.n; i++)
-        names[i] = j->g->inputs.p[i]->name;
-    Diag *d = diag(j->c, DIAG_UNKNOWN_NAME, (Span){ 0 }, "the net %s has no input '%s'", j->g->name, name);
-    diag_suggest(j->c, d, name, names, j->g->inputs.n);
-}
-
-/* --input=NAME=FILE; FILE_REFUSED after a diagnostic. */
-static FileResult open_input(Job *j, const InputFile *in) {
-    for (size_t i = 0; i < j->g->inputs.n; i++) {
-        const Value *v = j->g->inputs.p[i];
-        if (strcmp(v->name, in->name) != 0)
-            continue;
-        FileResult r = npy_open(j->c, in->path, &j->arrays[i]);
-        j->given[v->id] = &j->arrays[i];
-        return r == FILE_FINE && !npy_fits(j->c, &j->arrays[i], v) ? FILE_REFUSED : r;
-    }
-    unknown_input(j, in->name);
-    return FILE_REFUSED;
-}
-
-static FileResult open_weights(Job *j) {
-    FileResult r = safetensors_open(j->c, j->o->weights, &j->weights);
-    return r == FILE_FINE && !weights_match(j->c, j->g, &j->weights, j->stored) ? FILE_REFUSED : r;
-}
-
-/* All files, so that one run names everything that is wrong with them. An exit status; RUN: go on. */
-static int open_files(Job *j) {
-    FileResult worst = FILE_FINE;
-    for (size_t i = 0; i < j->o->ninputs; i++) {
-        FileResult r = open_input(j, &j->o->inputs[i]);
-        worst = r > worst ? r : worst;
-    }
-    if (j->o->weights) {
-        FileResult r = open_weights(j);
-        worst = r > worst ? r : worst;
-    }
-    return worst == FILE_UNREADABLE ? EXIT_USAGE : diag_failed(j->c) ? EXIT_PROGRAM : RUN;
-}
-
-static void close_files(Job *j) {
-    for (size_t i = 0; i < j->g->inputs.n; i++)
-        npy_close(&j->arrays[i]);
-    safetensors_close(&j->weights);
-}
 
 /* what comes out */
 
@@ -89,7 +25,7 @@ static void put_number(StrBuf *out, double v) {
     if (isnan(v))
         sb_puts(out, " nan");
     else
-        sb_printf(out, " %.9g", v);
+        sb_printf(out, " %.9g", v == 0 ? 0 : v);          /* -0 reads as 0 */
 }
 
 /* Least, greatest, mean: of floats NaN when one of them is; nothing has none of the three. */
@@ -174,9 +110,14 @@ static bool write_lines(const Job *j, const Tensor *results) {
 
 static int evaluate(Job *j) {
     Tensor *results = NEW_ARRAY(j->c->unit, Tensor, j->g->results.n);
-    Supply supply = { read_value, j };
-    if (!evaluate_graph(j->c, j->g, &supply, j->o->seed, j->c->unit, results))
+    Supply supply = given_supply(&j->given);
+    if (j->o->backend == BACKEND_C) {
+        int status = run_generated(j->c, j->o, j->g, &supply, results);
+        if (status != EXIT_FINE)
+            return status;
+    } else if (!evaluate_graph(j->c, j->g, &supply, j->o->seed, j->c->unit, results)) {
         return EXIT_PROGRAM;
+    }
     if (j->o->output_dir && !write_arrays(j, results))
         return EXIT_USAGE;
     return write_lines(j, results) ? EXIT_FINE : EXIT_USAGE;
@@ -184,14 +125,9 @@ static int evaluate(Job *j) {
 
 int run_network(Ctx *c, const Options *o, const Graph *g) {
     Job j = { .c = c, .o = o, .g = g };
-    j.arrays = NEW_ARRAY(c->unit, Npy, g->inputs.n);
-    j.stored = NEW_ARRAY(c->unit, const FileTensor *, g->values.n);
-    j.given = NEW_ARRAY(c->unit, const Npy *, g->values.n);
-    j.ranges = input_ranges(c->unit, g);
-    int status = open_files(&j);
-    diag_flush(c);                                        /* warnings stand before what takes time */
+    int status = given_open(&j.given, c, o, g);
     if (status == RUN)
         status = evaluate(&j);
-    close_files(&j);
+    given_close(&j.given);
     return status;
 }

@@ -2,7 +2,7 @@
  *
  * What does not touch in time is searched part by part, the tallest first; a part need not become lower than another one is.
  * Under a capacity the search decides. Without one it minimises: first at the bound, which proves most instances at once, then
- * on a ladder of capacities between bound and incumbent. A rung that is found brings the incumbent down, one that is impossible
+ * by more dives (dsa_improve.c), then on a ladder of capacities between bound and incumbent. A rung that is found brings the incumbent down, one that is impossible
  * brings the bound up to the next height there can be; when neither happens the rungs come nearer to the incumbent, and at last
  * get more effort. All heights are multiples of one unit (dsa_unit), so few rungs are left when the gap is small.
  *
@@ -18,9 +18,11 @@
 enum {
     SEARCH_OBJECTS = 4096,                                /* the search recurses once for each object */
     SEARCH_PAIRS = 1 << 22,
-    STEADY_NODES = 400000,                                /* of a search, before it restarts with noise */
-    SWEEP_NODES = 30000,                                  /* of a sweep */
+    STEADY_NODES = 250000,                                /* of a search, before it restarts with noise */
+    SWEEP_NODES = 50000, MORE_SWEEP_NODES = 1000000,      /* of the first sweep of a part, and of the next once one settled something */
     FIRST_RUNG = 4000,                                    /* of the search on a rung */
+    DIVE_SEED = 7,
+    AGAIN_DIVISOR = 8, LAST_DIVISOR = 64,                 /* a rung is that part of the gap below the incumbent; the first ones are halves */
     FILTER_NODES = 20000, FILTER_SHARE = 4                /* of one test of the deletion filter; it takes a fourth of the effort */
 };
 
@@ -28,7 +30,7 @@ typedef struct Part {
     DsaProblem pb;                                        /* copies of the objects */
     uint32_t *object;                                     /* which they are */
     uint64_t height, bound;
-    bool sweep, search;                                   /* which searches may settle something */
+    bool sweep, swept, search, dives;                     /* which searches may settle something; a sweep did */
 } Part;
 typedef VEC(Part) Parts;
 
@@ -36,7 +38,10 @@ typedef struct Solver {
     Arena *arena;
     DsaProblem *pb;
     uint64_t capacity;                                    /* 0: minimise */
+    uint64_t known;                                       /* the bound before any search */
     uint64_t nodes, limit;
+    uint64_t dive_work, dive_limit;
+    const char *rule;                                     /* of the last thing that brought a part down */
     DsaSolution out;
 } Solver;
 
@@ -103,6 +108,9 @@ static void add_part(Solver *s, Parts *parts, const Life *life, uint32_t n) {
     part.height = top_of(&part.pb);
     part.bound = dsa_bound(s->arena, &part.pb);
     part.search = searchable(&part.pb);
+    part.dives = dsa_plain(&part.pb);
+    for (uint32_t i = 0; i < n; i++)
+        part.dives = part.dives && !part.pb.objects[i].pinned;
     vec_push(s->arena, parts, part);
 }
 
@@ -138,26 +146,39 @@ static Parts split(Solver *s) {
 /* one search */
 
 /* Is there a placement of the part under the capacity? */
-static DsaVerdict ask(Solver *s, Part *part, DsaProblem *pb, uint64_t capacity, uint64_t limit, uint64_t effort) {
+static DsaVerdict ask(Solver *s, Part *part, DsaProblem *pb, uint64_t capacity, uint64_t limit, uint64_t steady, uint64_t effort) {
     Arena *room = arena_new();
     DsaVerdict v = DSA_GAVE_UP;
     uint64_t left = limit > s->nodes ? limit - s->nodes : 0;
     if (part->sweep && left > 0) {
-        v = dsa_sweep(room, pb, capacity, left < SWEEP_NODES ? left : SWEEP_NODES, &s->nodes);
-        part->sweep = v != DSA_GAVE_UP;
+        uint64_t most = part->swept ? MORE_SWEEP_NODES : SWEEP_NODES;
+        v = dsa_sweep(room, pb, capacity, left < most ? left : most, &s->nodes);
+        part->swept = part->sweep = v != DSA_GAVE_UP;
         left = limit > s->nodes ? limit - s->nodes : 0;
     }
     if (v == DSA_GAVE_UP && part->search)
-        v = dsa_search(room, pb, capacity, STEADY_NODES, effort < left ? effort : left, &s->nodes);
+        v = dsa_search(room, pb, capacity, steady, effort < left ? effort : left, &s->nodes);
     arena_free(room);
     return v;
 }
 
-static DsaVerdict search(Solver *s, Part *part, uint64_t capacity, uint64_t effort) {
-    DsaVerdict v = ask(s, part, &part->pb, capacity, s->limit, effort);
-    if (v == DSA_FOUND)
+static DsaVerdict search(Solver *s, Part *part, uint64_t capacity, uint64_t steady, uint64_t effort) {
+    DsaVerdict v = ask(s, part, &part->pb, capacity, s->limit, steady, effort);
+    if (v == DSA_FOUND) {
         part->height = top_of(&part->pb);
+        s->rule = part->swept ? "sweep over time" : "exact search";
+    }
     return v;
+}
+
+/* More dives: all that is left of their effort where no search will follow, else a part of it. */
+static void dive_more(Solver *s, Part *part, uint64_t goal) {
+    uint64_t left = s->dive_limit > s->dive_work ? s->dive_limit - s->dive_work : 0, before = part->height;
+    if (!part->dives)
+        return;
+    part->height = dsa_improve(s->arena, &part->pb, part->height, goal, part->search ? left / 4 : left, DIVE_SEED, &s->dive_work);
+    if (part->height < before)
+        s->rule = "squeaky dive";
 }
 
 /* The lowest height above one that is impossible. */
@@ -170,17 +191,19 @@ static void minimise(Solver *s, Part *part, uint64_t goal) {
     for (bool at_bound = true; part->height > goal && part->height > part->bound && s->nodes < s->limit; at_bound = false) {
         uint64_t lowest = part->bound > goal ? part->bound : goal, step = (part->height - lowest) / divisor;
         uint64_t capacity = at_bound || part->height < lowest + unit ? lowest : part->height - (step > unit ? step : unit);
-        DsaVerdict v = search(s, part, capacity, at_bound ? STEADY_NODES : rung);
+        DsaVerdict v = at_bound ? search(s, part, capacity, STEADY_NODES, STEADY_NODES) : search(s, part, capacity, 0, rung);
         if (v == DSA_IMPOSSIBLE)
             part->bound = above(capacity, unit);
         if (v != DSA_GAVE_UP)
             continue;
+        if (at_bound)
+            dive_more(s, part, lowest);
         if (!part->search)
             break;
         if (!at_bound)
             divisor *= 2;
-        if (step <= unit || divisor > 64) {
-            divisor = 2;
+        if (step <= unit || divisor > LAST_DIVISOR) {
+            divisor = AGAIN_DIVISOR;
             rung *= 2;
         }
     }
@@ -192,7 +215,7 @@ static bool still_impossible(Solver *s, Part *part, uint64_t limit, const uint32
     Arena *room = arena_new();
     DsaProblem pb = subproblem(room, &part->pb, keep, n);
     part->sweep = true;
-    bool impossible = n > 0 && ask(s, part, &pb, s->capacity, limit, FILTER_NODES) == DSA_IMPOSSIBLE;
+    bool impossible = n > 0 && ask(s, part, &pb, s->capacity, limit, FILTER_NODES, FILTER_NODES) == DSA_IMPOSSIBLE;
     arena_free(room);
     return impossible;
 }
@@ -235,7 +258,9 @@ static void decide_parts(Solver *s, Parts *parts) {
         Part *part = &parts->p[k];
         if (part->height <= s->capacity)
             continue;
-        DsaVerdict v = search(s, part, s->capacity, s->limit);
+        if (!part->search)
+            dive_more(s, part, s->capacity);
+        DsaVerdict v = part->height <= s->capacity ? DSA_FOUND : search(s, part, s->capacity, STEADY_NODES, s->limit);
         if (v == DSA_IMPOSSIBLE) {
             s->out.status = DSA_INFEASIBLE;
             s->out.bound = above(s->capacity, dsa_unit(&part->pb));
@@ -269,7 +294,7 @@ static void search_parts(Solver *s) {
         minimise_parts(s, &parts);
     s->out.height = top_of(s->pb);
     if (s->out.height < before)
-        s->out.rule = "exact search";
+        s->out.rule = s->rule;
 }
 
 static void set_conflict(Solver *s, uint32_t a, uint32_t b) {
@@ -309,19 +334,23 @@ static void explain_bound(Solver *s) {
 static void judge(Solver *s) {
     DsaSolution *out = &s->out;
     if (out->height <= out->bound)
-        out->status = out->bound > dsa_bound(s->arena, s->pb) ? DSA_EXHAUSTED : DSA_MEETS_BOUND;
+        out->status = out->bound > s->known ? DSA_EXHAUSTED : DSA_MEETS_BOUND;
     else
         out->status = s->capacity && out->height > s->capacity ? DSA_NOT_FOUND : DSA_WITHIN;
 }
 
 DsaSolution dsa_solve(Arena *scratch, DsaProblem *pb, const DsaLimits *limits) {
     Solver s = { .arena = scratch, .pb = pb, .capacity = limits->capacity, .limit = limits->effort / DSA_NODE_WORK };
-    s.out = (DsaSolution){ .load = dsa_load(scratch, pb), .bound = dsa_bound(scratch, pb), .rule = "none" };
+    s.dive_limit = limits->effort;
+    s.known = dsa_bound(scratch, pb);
+    s.known = pb->bound > s.known ? pb->bound : s.known;
+    s.out = (DsaSolution){ .load = dsa_load(scratch, pb), .bound = s.known, .rule = "none" };
     if (pins_collide(&s))
         return s.out;
     uint64_t enough = s.capacity > s.out.bound ? s.capacity : s.out.bound;
-    pb->bound = enough;
-    DsaResult r = dsa_place(scratch, pb);
+    DsaProblem stop = *pb;
+    stop.bound = enough;
+    DsaResult r = dsa_place(scratch, &stop);
     s.out.height = r.height;
     s.out.rule = r.rule;
     s.out.placed = true;
@@ -332,7 +361,7 @@ DsaSolution dsa_solve(Arena *scratch, DsaProblem *pb, const DsaLimits *limits) {
     if (s.out.status != DSA_INFEASIBLE)
         judge(&s);
     s.out.nodes = s.nodes;
-    s.out.work = r.work + s.nodes * DSA_NODE_WORK;
+    s.out.work = r.work + s.dive_work + s.nodes * DSA_NODE_WORK;
     return s.out;
 }
 

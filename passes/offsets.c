@@ -7,6 +7,8 @@
 #include "passes/dsa.h"
 #include "passes/passes.h"
 
+enum { EFFORT = 1000000 };                                /* of the exact searches, when no rule meets the live peak */
+
 typedef struct Range { uint64_t lo, hi; } Range;
 
 static uint64_t rounded(const Plan *p, uint64_t n) {
@@ -79,7 +81,7 @@ static void pack(Ctx *ctx, Plan *p) {
                                              .nbytes = rounded(p, b->nbytes), .align = p->align};
     }
     list_overlaps(ctx, p, object, &pb);
-    DsaResult r = dsa_place(ctx->scratch, &pb);
+    DsaSolution r = dsa_solve(ctx->scratch, &pb, &(DsaLimits){.effort = EFFORT});
     for (size_t i = 0, k = 0; i < p->buffers.n; i++)
         if (p->buffers.p[i].in_arena)
             p->buffers.p[i].offset = pb.objects[k++].offset;

@@ -26,27 +26,13 @@ typedef struct Pack {
 
 static const Value *standing(const Pack *k, const Value *v) { return v ? k->g->values.p[plan_repl(k->p, v->id)] : NULL; }
 
-/* ---- elements to bytes ---- */
-
-static void encode(const Tensor *t, uint64_t first, unsigned char *bytes) {
-    DType d = t->type.dtype;
-    unsigned bits = dtype_bits(d), nbytes = bits / 8;
-    for (uint64_t i = 0; i < t->n; i++) {
-        uint64_t v = t->is_int ? (uint64_t)t->i[i] : number_encode(d, t->f[i]);
-        if (bits < 8) {
-            unsigned shift = (first + i) % 2 * 4;
-            bytes[i / 2] = (unsigned char)((shift ? bytes[i / 2] : 0) | (v & 15) << shift);
-            continue;
-        }
-        for (unsigned b = 0; b < nbytes; b++) *bytes++ = (unsigned char)(v >> 8 * b);
-    }
-}
+/* ---- tensors ---- */
 
 static bool put_tensor(Pack *k, const Tensor *t) {
     unsigned bits = dtype_bits(t->type.dtype);
     uint64_t nbytes = bits < 8 ? (t->n + 1) / 2 : t->n * (bits / 8);
     unsigned char *bytes = NEW_ARRAY(k->scratch, unsigned char, nbytes + 1);
-    encode(t, 0, bytes);
+    emit_c_encode(t, 0, bytes);
     return outstream_put(k->out, bytes, nbytes);
 }
 
@@ -122,7 +108,7 @@ static bool put_stored(Pack *k, const Value *v) {
         if (!ok) break;
         tensor_narrow(&t);
         for (uint64_t i = 0; weight && i < t.n; i++) t.f[i] *= scale[channel_of(into, v, first + i)];
-        encode(&t, first, bytes);
+        emit_c_encode(&t, first, bytes);
         unsigned bits = dtype_bits(v->type.dtype);
         ok = outstream_put(k->out, bytes, bits < 8 ? (t.n + 1) / 2 : t.n * (bits / 8));
     }

@@ -90,6 +90,15 @@ static void step_body(StepText *s) {
     else ice("emit: no kernel for %s", s->anchor->path);
 }
 
+/* Functions of numbers, in the types that the step computes in. */
+static void note_functions(StepText *s) {
+    if (s->arith == ARITH_F32 || s->arith == ARITH_F64) s->e->used[FAMILY_REAL][s->arith] = true;
+    for (size_t i = 0; i < s->step->ops.n; i++) {
+        Arith a = arith_of(s->e->g->ops.p[s->step->ops.p[i]]->out[0]->type.dtype);
+        if (a != ARITH_I64) s->e->used[FAMILY_REAL][a] = true;
+    }
+}
+
 static bool makes_nothing(const Op *op) {
     for (uint32_t k = 0; k < op->nout; k++)
         if (op->out[k]->nelem > 0) return false;
@@ -114,7 +123,7 @@ static void emit_step(Emit *e, uint32_t number) {
     s.arith = kernel_arith(s.anchor);
     sb_init(&s.body, e->c->scratch);
     put_comment(&s);
-    for (Arith a = ARITH_F32; a <= ARITH_F64; a++) e->used[FAMILY_REAL][a] = true;
+    note_functions(&s);
     if (!makes_nothing(s.anchor)) step_body(&s);
     sb_printf(&e->out, "static void %s_step%" PRIu32 "(const void *env) {\n    (void)env;\n", e->name, number);
     sb_write(&e->out, s.body.p, s.body.n);

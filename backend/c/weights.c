@@ -66,3 +66,7 @@ const Value *bias_of(const Graph *g, const Plan *p, const Op *op, uint32_t in) {
     if (!bias && norm) bias = op_in(norm, 2) ? op_in(norm, 2) : op_in(norm, 3);
     return bias ? g->values.p[plan_repl(p, bias->id)] : NULL;
 }
+
+uint64_t emit_c_weights_bytes(Ctx *c, const Graph *g, const Plan *p) {
+    return weights_layout(c, g, p)->nbytes;
+}

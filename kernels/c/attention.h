@@ -14,11 +14,11 @@ typedef struct Attention { size_t batch, rows, keys, depth, width; } Attention;
 
 KERNEL num K(score_of)(const void *env, num (*q)(const void *, size_t, size_t, size_t), num (*k)(const void *, size_t, size_t, size_t),
                        num (*score)(const void *, size_t, num), Attention s, size_t b, size_t row, size_t key) {
+    const size_t whole = s.depth / ATTENTION_LANES * ATTENTION_LANES;
     num lane[ATTENTION_LANES] = {0}, sum = 0;
-    size_t e = 0;
-    for (; e + ATTENTION_LANES <= s.depth; e += ATTENTION_LANES)
+    for (size_t e = 0; e < whole; e += ATTENTION_LANES)
         for (size_t l = 0; l < ATTENTION_LANES; l++) lane[l] += q(env, b, row, e + l) * k(env, b, key, e + l);
-    for (; e < s.depth; e++) lane[0] += q(env, b, row, e) * k(env, b, key, e);
+    for (size_t e = whole; e < s.depth; e++) lane[0] += q(env, b, row, e) * k(env, b, key, e);
     for (size_t l = 0; l < ATTENTION_LANES; l++) sum += lane[l];
     return score(env, (b * s.rows + row) * s.keys + key, sum);
 }

@@ -52,11 +52,11 @@ KERNEL void K(matmul_dot)(const void *env, num (*a)(const void *, size_t, size_t
                         for (size_t q = 0; q < depth; q++) tile[r][q] = a(env, g, i + r, p + q);
                     for (size_t c = 0; c < columns; c++)
                         for (size_t r = 0; r < rows; r++) {
+                            const size_t whole = depth / MATMUL_LANES * MATMUL_LANES;
                             num lane[MATMUL_LANES] = {0}, sum = 0;
-                            size_t q = 0;
-                            for (; q + MATMUL_LANES <= depth; q += MATMUL_LANES)
+                            for (size_t q = 0; q < whole; q += MATMUL_LANES)
                                 for (size_t l = 0; l < MATMUL_LANES; l++) lane[l] += tile[r][q + l] * b(env, g, p + q + l, j + c);
-                            for (; q < depth; q++) lane[0] += tile[r][q] * b(env, g, p + q, j + c);
+                            for (size_t q = whole; q < depth; q++) lane[0] += tile[r][q] * b(env, g, p + q, j + c);
                             for (size_t l = 0; l < MATMUL_LANES; l++) sum += lane[l];
                             acc[r][c] += sum;
                         }

@@ -6,14 +6,14 @@ enum { NORM_LANES = 8 };
 
 /* The sum of x, or of the squares of x - mean, over n elements from `first` on. */
 KERNEL double K(moment)(const void *env, num (*x)(const void *, size_t), size_t first, size_t n, double mean, int squared) {
+    const size_t whole = n / NORM_LANES * NORM_LANES;
     double lane[NORM_LANES] = {0}, sum = 0;
-    size_t i = 0;
-    for (; i + NORM_LANES <= n; i += NORM_LANES)
+    for (size_t i = 0; i < whole; i += NORM_LANES)
         for (size_t l = 0; l < NORM_LANES; l++) {
             const double v = (double)x(env, first + i + l) - mean;
             lane[l] += squared ? v * v : v;
         }
-    for (; i < n; i++) {
+    for (size_t i = whole; i < n; i++) {
         const double v = (double)x(env, first + i) - mean;
         lane[0] += squared ? v * v : v;
     }

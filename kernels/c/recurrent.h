@@ -18,11 +18,11 @@ typedef struct Recurrent {
 #endif
 
 KERNEL num K(row_product)(const void *env, num (*w)(const void *, size_t), size_t wi, num (*x)(const void *, size_t), size_t xi, size_t n) {
+    const size_t whole = n / RECURRENT_LANES * RECURRENT_LANES;
     num lane[RECURRENT_LANES] = {0}, sum = 0;
-    size_t i = 0;
-    for (; i + RECURRENT_LANES <= n; i += RECURRENT_LANES)
+    for (size_t i = 0; i < whole; i += RECURRENT_LANES)
         for (size_t l = 0; l < RECURRENT_LANES; l++) lane[l] += w(env, wi + i + l) * x(env, xi + i + l);
-    for (; i < n; i++) lane[0] += w(env, wi + i) * x(env, xi + i);
+    for (size_t i = whole; i < n; i++) lane[0] += w(env, wi + i) * x(env, xi + i);
     for (size_t l = 0; l < RECURRENT_LANES; l++) sum += lane[l];
     return sum;
 }

@@ -177,7 +177,7 @@ static void test_plain(Arena *a)
 {
     uint64_t seed = 5;
     uint32_t above_load = 0, by_search = 0;
-    for (uint32_t r = 0; r < 1500; r++) {
+    for (uint32_t r = 0; r < 400; r++) {
         Problem p;
         uint32_t n = 1 + below(&seed, MAX_OBJECTS);
         make(&p, &seed, n, 1);
@@ -203,15 +203,15 @@ static void test_plain(Arena *a)
         if (height > 1) check_infeasible(a, &p, height - 1);
         arena_reset(a);
     }
-    CHECK(above_load > 100);                              /* the problems are not all easy */
-    CHECK(by_search > 20);
+    CHECK(above_load > 30);                              /* the problems are not all easy */
+    CHECK(by_search > 5);
 }
 
 /* Sizes, alignments and pins have a common divisor, heights too. */
 static void test_units(Arena *a)
 {
     uint64_t seed = 9;
-    for (uint32_t r = 0; r < 200; r++) {
+    for (uint32_t r = 0; r < 60; r++) {
         Problem p;
         make(&p, &seed, 1 + below(&seed, 8), 4096);
         DsaLimits limits = {.effort = EFFORT};
@@ -225,7 +225,7 @@ static void test_pieces(Arena *a)
 {
     uint64_t seed = 21;
     uint32_t above_load = 0;
-    for (uint32_t r = 0; r < 600; r++) {
+    for (uint32_t r = 0; r < 200; r++) {
         Problem p;
         uint32_t n = 2 + below(&seed, 3);
         make(&p, &seed, n, 1);
@@ -247,13 +247,13 @@ static void test_pieces(Arena *a)
         }
         arena_reset(a);
     }
-    CHECK(above_load > 20);
+    CHECK(above_load > 8);
 }
 
 static void test_partial_overlap(Arena *a)
 {
     uint64_t seed = 33;
-    uint32_t overlapped = 0, all = 400;
+    uint32_t overlapped = 0, all = 150;
     for (uint32_t r = 0; r < all; r++) {
         Problem p;
         uint32_t n = 2 + below(&seed, 3), pair[2];
