@@ -178,6 +178,8 @@ static bool check_size(Ctx *c, Npy *a) {
             nbytes = UINT64_MAX;
     if (empty)
         nbytes = 0;
+    if (nbytes == UINT64_MAX)
+        return refuse(c, a, "%s has more elements than a file can hold", array_text(c, a));
     return there == nbytes || refuse(c, a, "%s takes %llu bytes, but behind the header are %llu", array_text(c, a),
                                      (unsigned long long)nbytes, (unsigned long long)there);
 }

@@ -28,6 +28,10 @@ static bool refuse(Ctx *c, const Safetensors *f, const char *fmt, ...) {
     return false;
 }
 
+static const char *bytes_text(Ctx *c, uint64_t n) {
+    return n == UINT64_MAX ? "more than a file can have" : arena_printf(c->scratch, n == 1 ? "%llu byte" : "%llu bytes", (ull)n);
+}
+
 /* one tensor */
 
 /* Bytes of an element; 0 for a dtype that is not known, whose tensors' sizes cannot be checked. */
@@ -91,7 +95,7 @@ static bool read_tensor(Ctx *c, Safetensors *f, const cJSON *entry, uint64_t roo
     const cJSON *offsets = only(entry, "data_offsets");
     FileTensor t = { .name = name_of(c, name) };
     if (!dtype)
-        return refuse(c, f, "the tensor %s has no dtype", name);
+        return refuse(c, f, "the tensor %s has no dtype, or two", name);
     t.dtype = name_of(c, dtype);
     uint64_t element = find_dtype(&t), nbytes = element;
     if (!read_shape(c, f, &t, only(entry, "shape"), &nbytes))
@@ -102,8 +106,8 @@ static bool read_tensor(Ctx *c, Safetensors *f, const cJSON *entry, uint64_t roo
     if (t.begin > t.end || t.end > room)
         return refuse(c, f, "the tensor %s lies at bytes %llu to %llu of %llu", name, (ull)t.begin, (ull)t.end, (ull)room);
     if (element && t.end - t.begin != nbytes)
-        return refuse(c, f, "the tensor %s has %llu bytes, but its dtype %s and shape make %llu", name, (ull)(t.end - t.begin), t.dtype,
-                      (ull)nbytes);
+        return refuse(c, f, "the tensor %s has %s, but its dtype %s and shape make %s", name, bytes_text(c, t.end - t.begin), t.dtype,
+                      bytes_text(c, nbytes));
     vec_push(c->unit, &f->tensors, t);
     return true;
 }
@@ -129,10 +133,10 @@ static bool check_places(Ctx *c, const Safetensors *f, uint64_t room) {
         if (sorted[i]->begin < at)
             return refuse(c, f, "the tensors %s and %s overlap", sorted[i - 1]->name, sorted[i]->name);
         if (sorted[i]->begin > at)
-            return refuse(c, f, "before the tensor %s lie %llu bytes that belong to none", sorted[i]->name, (ull)(sorted[i]->begin - at));
+            return refuse(c, f, "before the tensor %s there is a gap of %s", sorted[i]->name, bytes_text(c, sorted[i]->begin - at));
         at = sorted[i]->end;
     }
-    return at == room || refuse(c, f, "at its end lie %llu bytes that belong to no tensor", (ull)(room - at));
+    return at == room || refuse(c, f, "behind its last tensor there is a rest of %s", bytes_text(c, room - at));
 }
 
 static bool index_names(Ctx *c, Safetensors *f) {

@@ -29,14 +29,14 @@ static bool fits(Ctx *c, const char *path, const FileTensor *t, const Value *v) 
     return false;
 }
 
-/* Some of the names, each with the nearest of the other side. */
-static void list(Ctx *c, Diag *d, const Names *names, const Names *others) {
+/* Some of the names, each with the nearest of the other side. `what` they are stands before each. */
+static void list(Ctx *c, Diag *d, const char *what, const Names *names, const Names *others) {
     for (size_t i = 0; i < names->n && i < SHOWN; i++) {
         const char *near = suggest(names->p[i], others->p, others->n);
         if (near)
-            diag_note(c, d, (Span){ 0 }, "%s; did you mean '%s'?", names->p[i], near);
+            diag_note(c, d, (Span){ 0 }, "%s: %s; did you mean '%s'?", what, names->p[i], near);
         else
-            diag_note(c, d, (Span){ 0 }, "%s", names->p[i]);
+            diag_note(c, d, (Span){ 0 }, "%s: %s", what, names->p[i]);
     }
     if (names->n > SHOWN)
         diag_note(c, d, (Span){ 0 }, "... and %zu more", names->n - SHOWN);
@@ -76,20 +76,20 @@ bool weights_match(Ctx *c, const Graph *g, Safetensors *f, const FileTensor **by
         if (!f->tensors.p[i].used)
             vec_push(c->unit, &unused, f->tensors.p[i].name);
     if (missing.n && found == 0) {
-        Diag *d = diag(c, DIAG_WEIGHTS_FILE, (Span){ 0 }, "%s has none of the network's %zu stored tensors; it has", f->path, g->stored.n);
-        list(c, d, &unused, &missing);
+        Diag *d = diag(c, DIAG_WEIGHTS_FILE, (Span){ 0 }, "%s has none of the network's %zu stored tensors", f->path, g->stored.n);
+        list(c, d, "in the file", &unused, &missing);
         diag_help(c, d, "netc --emit=weights-list prints the names that the network asks for");
         return false;
     }
     if (missing.n) {
         Diag *d = diag(c, DIAG_MISSING_WEIGHT, (Span){ 0 }, "%s lacks %zu of the network's %zu stored tensors, which are made from the seed",
                        f->path, missing.n, g->stored.n);
-        list(c, d, &missing, &unused);
+        list(c, d, "missing", &missing, &unused);
     }
     if (unused.n) {
         Diag *d = diag(c, DIAG_UNUSED_WEIGHT, (Span){ 0 }, "%s has %zu tensor%s that the network does not ask for", f->path, unused.n,
                        unused.n == 1 ? "" : "s");
-        list(c, d, &unused, &missing);
+        list(c, d, "unused", &unused, &missing);
     }
     return ok;
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The dumps in docs/internals.md and README.md are what this compiler prints.
+"""The dumps in docs/internals.md, docs/run.md and README.md are what this compiler prints.
 
 usage: dumps.py NETC [--bless]     --bless (make docs) writes them anew
 
@@ -9,7 +9,7 @@ rest of the fence.
 import os, re, shlex, subprocess, sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-BOOKS = ('docs/internals.md', 'README.md')
+BOOKS = ('docs/internals.md', 'README.md', 'docs/run.md')
 FENCE = re.compile(r'^(```console\n\$ (netc [^\n]*)\n)(.*?)^```$', re.M | re.S)
 
 
