@@ -30,9 +30,9 @@ typedef struct Eval {
     Ctx *ctx;
     Arena *arena;                                         /* for what it needs on the way; gone when it is done */
     const Op *op;
-    const Tensor *const *in;                              /* op->nin; NULL: absent, or not read in inference (op_reads) */
+    const Tensor *const *in;                              /* op->nin; NULL: absent, or not read (op_reads) */
     Tensor *out;                                          /* op->nout, allocated, zero, to be filled */
-    uint64_t seed;                                        /* for operators that draw numbers: none does in inference */
+    uint64_t seed;                                        /* for operators that draw numbers: none in inference */
     const Supply *supply;                                 /* for eval_rows */
 } Eval;
 typedef void (*EvalFn)(Eval *);
@@ -44,7 +44,9 @@ void eval_index(Eval *), eval_create(Eval *), eval_resample(Eval *), eval_attent
 void eval_loss(Eval *);
 
 /* evaluate.c */
-static inline const Tensor *eval_in(const Eval *e, uint32_t k) { return k < e->op->nin ? e->in[k] : NULL; }
+static inline const Tensor *eval_in(const Eval *e, uint32_t k) {
+    return k < e->op->nin ? e->in[k] : NULL;
+}
 /* Rows [first, first + n) of operand k, which has rank 2 and floats. The weights of linear and embedding can be larger
  * than all else together: they are read by rows, and in[k]->f may be NULL. `buffer` has room for the rows; what is
  * returned is it, or part of in[k]. NULL after a diagnostic. */
@@ -57,11 +59,11 @@ bool evaluate_graph(Ctx *, const Graph *, const Supply *, uint64_t seed, Arena *
 
 /* number.c - dtypes as numbers */
 void tensor_narrow(Tensor *);                             /* every element to the nearest its dtype has */
-double number_round(DType, double);                       /* float dtypes: to nearest even; overflow to infinity, f8e4m3 to NaN */
+double number_round(DType, double);                       /* floats: to nearest even; too large: infinity, f8e4m3 NaN */
 int64_t number_wrap(DType, int64_t);                      /* integers: two's complement; bool: 0 or 1 */
 int64_t number_truncate(double);                          /* toward zero; outside int64_t the nearest of it, NaN is 0 */
 double number_decode(DType, uint64_t bits);               /* float dtypes: the number that these bits are */
-uint64_t number_encode(DType, double);                    /* float dtypes: the bits of number_round(); NaN is quiet and positive */
+uint64_t number_encode(DType, double);                    /* floats: the bits of number_round(); NaN quiet, positive */
 
 /* product.c - matrix products in double. A panel is PANEL columns of the right operand: k rows of PANEL numbers. */
 enum { PANEL = 4 };
@@ -71,6 +73,7 @@ void panel_product(uint64_t m, uint64_t k, const double *a, const double *panel,
 /* out[i * row + j] += sum over p < k of a[i * k + p] * b[p * down + j * right], for i < m and j < n. `panel` is room
  * for k * PANEL numbers. */
 typedef struct Right { const double *b; uint64_t down, right; } Right;
-void matrix_product(uint64_t m, uint64_t n, uint64_t k, const double *a, Right, double *panel, double *out, uint64_t row);
+void matrix_product(uint64_t m, uint64_t n, uint64_t k, const double *a, Right, double *panel, double *out,
+                    uint64_t row);
 
 #endif

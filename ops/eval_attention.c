@@ -1,5 +1,5 @@
-/* eval_attention.c - scaled_dot_product_attention (see attention.c): softmax(q k^T * scale + mask) v, with the scores of
- * one head in memory. A row of which every key is masked is NaN, as 0 / 0 is. O(heads * L * S * (E + F)). */
+/* eval_attention.c - scaled_dot_product_attention (see attention.c): softmax(q k^T * scale + mask) v, with the scores
+ * of one head in memory. A row of which every key is masked is NaN, as 0 / 0 is. O(heads * L * S * (E + F)). */
 #include <math.h>
 
 #include "ops/eval.h"

@@ -1,10 +1,10 @@
 /* eval_conv.c - convolution and transposed convolution as products (im2col; Chellapilla et al. 2006): each result
  * element is the product of a row of weights with the patch of x that meets it, and 0 where the window is outside x.
  *
- * Both kinds have one form. Result place o and kernel place k meet the element of x at o * stride - begin + k * dilation
- * or, transposed, at (o + begin - k * dilation) / stride where that is whole: a transposed convolution scatters each
- * element of x to i * stride - begin + k * dilation. Patches are made for PANEL places at a time and serve all output
- * channels of their group; a patch costs a comparison an element, so few channels make it count. */
+ * Both kinds have one form. Result place o and kernel place k meet the element of x at o * stride - begin + k *
+ * dilation or, transposed, at (o + begin - k * dilation) / stride where that is whole: a transposed convolution
+ * scatters element i of x to i * stride - begin + k * dilation. Patches are made for PANEL places at a time and serve
+ * all output channels of their group. O(multiply-adds + patches); with few channels the patches are what it costs. */
 #include "ops/eval.h"
 #include "ops/window.h"
 
@@ -26,7 +26,8 @@ static Conv conv_of(const Eval *e) {
     const Shape *x = &e->in[0]->type.shape, *y = &e->out[0].type.shape;
     unsigned n = x->rank - 2u, lead = WINDOW_AXES - n;
     Conv c = {.transposed = is_transposed(op->kind), .window = window_of_op(op, n), .batch = x->dim[0],
-              .groups = (uint64_t)op_int(op, A_groups), .in = {1, 1, 1}, .out = {1, 1, 1}, .in_places = 1, .out_places = 1};
+              .groups = (uint64_t)op_int(op, A_groups), .in = {1, 1, 1}, .out = {1, 1, 1}};
+    c.in_places = c.out_places = 1;
     c.in_channels = c.patch = x->dim[1] / c.groups;
     c.out_channels = y->dim[1] / c.groups;
     for (unsigned i = 0; i < n; i++) {

@@ -41,10 +41,11 @@ static void eval_bilinear(Eval *e) {
 
 /* ------------------------------------------------------------------------------------------------------------------ */
 
-/* A matrix for each place of the broadcast leading axes; an operand of rank 1 is a row on the left, a column on the right. */
-typedef struct Matmul { uint64_t m, k, n, batch; } Matmul;
+/* Products of (m, k) by (k, n), one for each place of the broadcast leading axes; an operand of rank 1 is a row on the
+ * left, a column on the right. */
+typedef struct Matmul { uint64_t m, k, n; } Matmul;
 
-/* The leading axes of an operand: how many, and where its matrix for place `at` of the result's leading axes starts. */
+/* Where an operand's matrix for place `at` of the result's leading axes starts. */
 static uint64_t matrix_of(const Tensor *t, const Shape *batch, uint64_t at, uint64_t elems) {
     const Shape *s = &t->type.shape;
     unsigned lead = s->rank > 2 ? s->rank - 2u : 0;
@@ -72,15 +73,15 @@ static void eval_matmul(Eval *e) {
     const Tensor *a = e->in[0], *b = e->in[1];
     const Shape *s = &a->type.shape, *t = &b->type.shape;
     Tensor *y = &e->out[0];
-    Matmul p = {.m = s->rank > 1 ? s->dim[s->rank - 2] : 1, .k = s->dim[s->rank - 1], .n = t->rank > 1 ? t->dim[t->rank - 1] : 1};
+    Matmul p = {s->rank > 1 ? s->dim[s->rank - 2] : 1, s->dim[s->rank - 1], t->rank > 1 ? t->dim[t->rank - 1] : 1};
     Shape batch = y->type.shape;
     batch.rank = (uint8_t)(batch.rank - (s->rank > 1) - (t->rank > 1));
     double *panel = NEW_ARRAY(e->arena, double, p.k * PANEL);
-    p.batch = shape_elems(&batch);
-    for (uint64_t at = 0; y->n > 0 && at < p.batch; at++) {
+    for (uint64_t at = 0; y->n > 0 && at < shape_elems(&batch); at++) {
         uint64_t left = matrix_of(a, &batch, at, p.m * p.k), right = matrix_of(b, &batch, at, p.k * p.n);
-        if (y->is_int) multiply_integers(&p, a->i + left, b->i + right, y->i + at * p.m * p.n);
-        else matrix_product(p.m, p.n, p.k, a->f + left, (Right){b->f + right, p.n, 1}, panel, y->f + at * p.m * p.n, p.n);
+        uint64_t to = at * p.m * p.n;
+        if (y->is_int) multiply_integers(&p, a->i + left, b->i + right, y->i + to);
+        else matrix_product(p.m, p.n, p.k, a->f + left, (Right){b->f + right, p.n, 1}, panel, y->f + to, p.n);
     }
 }
 

@@ -1,6 +1,6 @@
 /* eval_loss.c - losses (see loss.c), as torch.nn.functional's.
  *
- * Class losses run over places: a place is one index of the batch and the axes behind the classes, and its C numbers lie
+ * Class losses run over places: a place is one index of the batch and the axes behind the classes, its C numbers lie
  * `run` apart. With class indices "mean" divides by the places that are not ignored (0 of them: NaN), with class
  * probabilities by all. Label smoothing mixes the target with 1 / C for every class. */
 #include <math.h>

@@ -85,7 +85,8 @@ static void rms_norm(Eval *e, double eps) {
     affine(e, 1, n);
 }
 
-/* The window over channels begins size / 2 before; the sum is over size even where it has fewer (avg_pool's padding). */
+/* The window over channels begins size / 2 before; the sum is divided by size even where it has fewer, as avg_pool
+ * counts its padding. */
 static void local_response_norm(Eval *e) {
     const Tensor *x = e->in[0];
     const Shape *s = &x->type.shape;

@@ -54,7 +54,9 @@ static void set_least(Tensor *y, uint64_t at) {
     else y->i[at] = dtype == DT_U8 || dtype == DT_U4 ? 0 : -(INT64_C(1) << (dtype_bits(dtype) - 2)) * 2;
 }
 
-static void pool_max(const Frame *f, const Range r[WINDOW_AXES], const Tensor *x, uint64_t image, Tensor *y, uint64_t to) {
+/* Into element `to` of y, from the image whose first element is `image`. */
+static void pool_max(const Frame *f, const Range r[WINDOW_AXES], const Tensor *x, uint64_t image, Tensor *y,
+                     uint64_t to) {
     uint64_t best = UINT64_MAX;
     for (int64_t d = r[0].first; d < r[0].end; d += r[0].step)
         for (int64_t h = r[1].first; h < r[1].end; h += r[1].step)

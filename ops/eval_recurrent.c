@@ -1,6 +1,6 @@
 /* eval_recurrent.c - lstm, gru and rnn (see recurrent.c), layer by layer, direction by direction, step by step, with
- * torch.nn's order of gates: lstm input, forget, cell, output; gru reset, update, new. States are doubles throughout: what
- * is stored are the sequence and the last states. O(multiply-adds). */
+ * torch.nn's order of gates: lstm input, forget, cell, output; gru reset, update, new. States are doubles throughout:
+ * what is stored, and so narrowed, are the sequence and the last states. O(multiply-adds). */
 #include <math.h>
 #include <string.h>
 
@@ -17,7 +17,7 @@ typedef struct Layers {
 typedef struct Cell {
     const double *weight_ih, *weight_hh, *bias_ih, *bias_hh;   /* biases NULL without bias */
     uint64_t input, direction;
-    double *from_x, *from_h;                              /* (steps * batch, G * H) of the whole sequence; (batch, G * H) of a step */
+    double *from_x, *from_h;                              /* gates: (steps * batch, G * H); of a step (batch, G * H) */
     double *h, *c;                                        /* (batch, H) */
     double *panel;
 } Cell;
@@ -25,10 +25,10 @@ typedef struct Cell {
 static Layers layers_of(const Eval *e) {
     const Op *op = e->op;
     const Shape *s = &e->in[0]->type.shape;
-    Layers r = {.kind = op->kind, .hidden = (uint64_t)op_int(op, A_hidden_size), .layers = (uint64_t)op_int(op, A_num_layers),
-                .gates = op->kind == OP_LSTM ? 4 : op->kind == OP_GRU ? 3 : 1, .nstates = op->kind == OP_LSTM ? 2 : 1,
-                .directions = op_bool(op, A_bidirectional) ? 2 : 1, .batch_first = op_bool(op, A_batch_first),
-                .bias = op_bool(op, A_bias)};
+    Layers r = {.kind = op->kind, .gates = op->kind == OP_LSTM ? 4 : op->kind == OP_GRU ? 3 : 1,
+                .nstates = op->kind == OP_LSTM ? 2 : 1, .hidden = (uint64_t)op_int(op, A_hidden_size),
+                .layers = (uint64_t)op_int(op, A_num_layers), .directions = op_bool(op, A_bidirectional) ? 2 : 1,
+                .batch_first = op_bool(op, A_batch_first), .bias = op_bool(op, A_bias)};
     r.relu = op->kind == OP_RNN && strcmp(op_str(op, A_nonlinearity), "relu") == 0;
     r.steps = s->dim[s->rank == 3 && r.batch_first ? 1 : 0];
     r.batch = s->rank == 2 ? 1 : s->dim[r.batch_first ? 0 : 1];
@@ -121,7 +121,8 @@ void eval_recurrent(Eval *e) {
     uint64_t rows = r.steps * r.batch, gates = r.gates * r.hidden, width = r.directions * r.hidden;
     const Shape *s = &e->in[0]->type.shape;
     uint64_t widest = s->dim[s->rank - 1] > width ? s->dim[s->rank - 1] : width;
-    Cell c = {.from_x = NEW_ARRAY(e->arena, double, rows * gates), .from_h = NEW_ARRAY(e->arena, double, r.batch * gates),
+    Cell c = {.from_x = NEW_ARRAY(e->arena, double, rows * gates),
+              .from_h = NEW_ARRAY(e->arena, double, r.batch * gates),
               .panel = NEW_ARRAY(e->arena, double, widest * PANEL)};
     const double *x = e->in[0]->f;
     for (uint64_t layer = 0; layer < r.layers; layer++) {

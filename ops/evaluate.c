@@ -2,7 +2,7 @@
  *
  * Inputs, stored tensors and constants are fetched when an op first reads them, and a value is freed after its last
  * use, so that what is in memory is what is alive plus the operands of one op. Weights that are taken by rows (linear,
- * embedding) are not fetched at all: their evaluation reads them in blocks. O(ops + elements) beside the ops' own work. */
+ * embedding) are not fetched at all: their evaluation reads them in blocks. O(ops + elements) beside the ops' work. */
 #include "ops/eval.h"
 
 typedef struct Run {

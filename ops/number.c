@@ -9,7 +9,7 @@
 #include "ops/eval.h"
 
 typedef struct Format {
-    int mantissa, least;                                  /* bits behind the point; exponent of the smallest normal number */
+    int mantissa, least;                                  /* bits behind the point; least exponent of a normal number */
     double largest;
     bool infinite;
 } Format;

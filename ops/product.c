@@ -35,7 +35,8 @@ void panel_product(uint64_t m, uint64_t k, const double *a, const double *panel,
     }
 }
 
-void matrix_product(uint64_t m, uint64_t n, uint64_t k, const double *a, Right b, double *panel, double *out, uint64_t row) {
+void matrix_product(uint64_t m, uint64_t n, uint64_t k, const double *a, Right b, double *panel, double *out,
+                    uint64_t row) {
     for (uint64_t j = 0; j < n; j += PANEL) {
         unsigned columns = n - j < PANEL ? (unsigned)(n - j) : PANEL;
         for (unsigned c = 0; c < PANEL; c++)

@@ -1,5 +1,5 @@
-/* eval_attention.c - the reference evaluation of attention: every score from its definition, with each kind of mask, and
- * by hand where the softmax is plain to see. */
+/* eval_attention.c - the reference evaluation of attention: every score from its definition, with each kind of mask,
+ * and by hand where the softmax is plain to see. */
 #include "tests/unit/evallab.h"
 
 typedef struct Case {
@@ -65,7 +65,8 @@ static void by_hand(void) {
     Bench b = bench_new(1), none = bench_new(1);
     const double q[] = {1}, k[] = {0, 0, 5}, v[] = {2, 4, 100}, mask[] = {1, 1, 0}, nothing[] = {0, 0, 0};
     CHECK(CALL(&b.lab, OP_SDPA, {A_q, d_tensor(given(&b, DT_F64, DIMS(1, 1, 1), q))},
-               {A_k, d_tensor(given(&b, DT_F64, DIMS(1, 3, 1), k))}, {A_v, d_tensor(given(&b, DT_F64, DIMS(1, 3, 1), v))},
+               {A_k, d_tensor(given(&b, DT_F64, DIMS(1, 3, 1), k))},
+               {A_v, d_tensor(given(&b, DT_F64, DIMS(1, 3, 1), v))},
                {A_attn_mask, d_tensor(given(&b, DT_BOOL, DIMS(1, 3), mask))}, {A_scale, d_float(7)}));
     CHECK(bench_run(&b) && RESULTS(&b, 0, 3));
     CHECK(CALL(&none.lab, OP_SDPA, {A_q, d_tensor(given(&none, DT_F64, DIMS(1, 1, 1), q))},

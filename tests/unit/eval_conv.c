@@ -1,6 +1,6 @@
-/* eval_conv.c - the reference evaluation of convolutions against their definition: the input is copied into its padding
- * and every product is added where it belongs, in one to three axes, with groups, strides, dilations and uneven padding.
- * All numbers are multiples of 1/4, so that both sides are exact. */
+/* eval_conv.c - the reference evaluation of convolutions against their definition: the input is read from its padded
+ * copy and every product is added where it belongs, in one to three axes, with groups, strides, dilations and uneven
+ * padding. All numbers are multiples of 1/4, so that both sides are exact. */
 #include "tests/unit/evallab.h"
 
 enum { N = 2, GROUPS = 2, CHANNELS = 3, OUT = 5 };        /* the last two of one group */

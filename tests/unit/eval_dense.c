@@ -1,5 +1,5 @@
-/* eval_dense.c - the reference evaluation of linear, bilinear, matmul and embedding against their definitions, in numbers
- * that are exact in any order. */
+/* eval_dense.c - the reference evaluation of linear, bilinear, matmul and embedding against their definitions, in
+ * numbers that are exact in any order. */
 #include "tests/unit/evallab.h"
 
 /* 600000 columns are more than a block of weights: the rows come one by one. */
@@ -33,7 +33,8 @@ static void bilinear(void) {
     for (int r = 0; r < ROWS; r++)
         for (int o = 0; o < OUT; o++) {
             double sum = o == 0 ? 10 : -20;
-            for (int i = 0; i < IN1 * IN2; i++) sum += x1[r * IN1 + i / IN2] * w[o * IN1 * IN2 + i] * x2[r * IN2 + i % IN2];
+            for (int i = 0; i < IN1 * IN2; i++)
+                sum += x1[r * IN1 + i / IN2] * w[o * IN1 * IN2 + i] * x2[r * IN2 + i % IN2];
             wanted[r * OUT + o] = sum;
         }
     CHECK(bench_run(&b) && results_near(&b, wanted, 0));
@@ -100,7 +101,8 @@ static void matmuls(void) {
 static void wide_integers(void) {
     Bench b = bench_new(1);
     const double *x = DOUBLES(&b, 0x1p61, 0x1p61, 0x1p61, 0x1p61), *y = DOUBLES(&b, 2, 2, 2, 2);
-    CHECK(CALL(&b.lab, OP_MATMUL, X(given(&b, DT_I64, DIMS(4), x)), {A_other, d_tensor(given(&b, DT_I64, DIMS(4), y))}));
+    CHECK(CALL(&b.lab, OP_MATMUL, X(given(&b, DT_I64, DIMS(4), x)),
+               {A_other, d_tensor(given(&b, DT_I64, DIMS(4), y))}));
     CHECK(bench_run(&b) && RESULTS(&b, 0, 0));
     bench_free(&b);
 }

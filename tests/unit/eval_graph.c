@@ -1,5 +1,5 @@
-/* eval_graph.c - the run of a graph by the reference evaluator: every operator has an evaluation, values are fetched once
- * and only when they are read, large weights by rows, results are narrowed to their dtype, and a long chain neither
+/* eval_graph.c - the run of a graph by the reference evaluator: every operator has an evaluation, values are fetched
+ * once and only when they are read, large weights by rows, results are narrowed to their dtype, a long chain neither
  * recurses nor keeps what is dead. */
 #include <sys/resource.h>
 

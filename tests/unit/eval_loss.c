@@ -37,7 +37,8 @@ static void class_indices(OpKind kind, const char *reduction, double smoothing, 
         counted++;
         if (kind == OP_NLL_LOSS) each[i] = -x[(n * C + k) * L + at];
         else each[i] = (1 - smoothing) * surprise(x, n, C, L, at, k);
-        for (int j = 0; j < C && kind == OP_CROSS_ENTROPY; j++) each[i] += smoothing / C * surprise(x, n, C, L, at, j);
+        for (int j = 0; j < C && kind == OP_CROSS_ENTROPY; j++)
+            each[i] += smoothing / C * surprise(x, n, C, L, at, j);
     }
     reduce(each, counted, reduction, wanted);
     CHECK(bench_run(&b) && results_near(&b, wanted, 1e-14));
@@ -53,7 +54,8 @@ static void class_probabilities(const char *reduction, double smoothing) {
     for (int i = 0; i < N * L; i++) {
         each[i] = 0;
         for (int k = 0; k < C; k++)
-            each[i] += (p[(i / L * C + k) * L + i % L] * (1 - smoothing) + smoothing / C) * surprise(x, i / L, C, L, i % L, k);
+            each[i] += (p[(i / L * C + k) * L + i % L] * (1 - smoothing) + smoothing / C) *
+                       surprise(x, i / L, C, L, i % L, k);
     }
     reduce(each, N * L, reduction, wanted);
     CHECK(bench_run(&b) && results_near(&b, wanted, 1e-13));
@@ -63,7 +65,8 @@ static void class_probabilities(const char *reduction, double smoothing) {
 /* One place; whether it evaluates, and to what. */
 static bool one_place(Bench *b, OpKind kind, const double *x, double target, const char *reduction) {
     CHECK(CALL(&b->lab, kind, X(given(b, DT_F64, DIMS(3), x)),
-               {A_target, d_tensor(given(b, DT_I64, 0, NULL, copied(b, &target, 1)))}, {A_reduction, WORD(b, reduction)}));
+               {A_target, d_tensor(given(b, DT_I64, 0, NULL, copied(b, &target, 1)))},
+               {A_reduction, WORD(b, reduction)}));
     return bench_run(b);
 }
 

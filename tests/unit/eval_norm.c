@@ -103,7 +103,8 @@ static void local_response_norm(void) {
 static void normalize(double p, int64_t dim, const double wanted[4], double eps) {
     Bench b = bench_new(1);
     const double x[] = {3, -4, -4, 3};                    /* [2, 2] */
-    CHECK(CALL(&b.lab, OP_NORMALIZE, X(given(&b, DT_F64, DIMS(2, 2), x)), {A_p, d_float(p)}, {A_dim, d_int(dim)}, EPS(eps)));
+    CHECK(CALL(&b.lab, OP_NORMALIZE, X(given(&b, DT_F64, DIMS(2, 2), x)), {A_p, d_float(p)}, {A_dim, d_int(dim)},
+               EPS(eps)));
     CHECK(bench_run(&b) && results_near(&b, wanted, loose));
     bench_free(&b);
 }

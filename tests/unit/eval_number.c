@@ -1,4 +1,4 @@
-/* eval_number.c - dtypes as numbers, against slow definitions: every pattern of the 8- and 16-bit floats is decoded from
+/* eval_number.c - dtypes as numbers, against slow definitions: every pattern of the 8- and 16-bit floats is decoded by
  * the definition of its format and encoded again, and rounding is tried at and on both sides of the middle of every two
  * neighbours. f32 and f64 are held against the machine's own. */
 #include <float.h>

@@ -1,5 +1,5 @@
 /* eval_pool.c - the reference evaluation of pools: sliding ones against a copy in its padding in which each element
- * knows what it counts, adaptive ones against the rule over all divisions of small axes, and PyTorch's corners by hand. */
+ * knows what it counts, adaptive ones against the rule over all divisions of small axes, PyTorch's corners by hand. */
 #include "tests/unit/evallab.h"
 
 typedef struct Slide { int64_t in, k, s, p, d; bool ceil, include; int64_t divisor; } Slide;
@@ -78,7 +78,8 @@ static void adaptive(int64_t in, int64_t out, bool max) {
     for (int64_t o = 0; o < out; o++) {
         double best = -INFINITY, sum = 0, n = 0;
         for (int64_t i = 0; i < in; i++) {
-            if ((i + 1) * out <= o * in || i * out >= (o + 1) * in) continue;    /* [i, i + 1) / in meets [o, o + 1) / out */
+            bool meet = (i + 1) * out > o * in && i * out < (o + 1) * in;    /* [i, i + 1) / in, [o, o + 1) / out */
+            if (!meet) continue;
             sum += x[i], n++;
             if (x[i] > best) best = x[i];
         }
@@ -103,7 +104,8 @@ static void global(void) {
 static void corners(void) {
     Bench nan = bench_new(1), f = bench_new(1), i = bench_new(1);
     Slide wide = {1, 2, 1, 1, 3, false, false, 0};        /* places -1 and 2 of one element */
-    CHECK(call_slide(&nan, (Slide){4, 2, 1, 0, 1, false, false, 0}, true, DOUBLES(&nan, NAN, 1, 2, NAN, 1, NAN, 5, -1), DT_F64));
+    CHECK(call_slide(&nan, (Slide){4, 2, 1, 0, 1, false, false, 0}, true,
+                     DOUBLES(&nan, NAN, 1, 2, NAN, 1, NAN, 5, -1), DT_F64));
     CHECK(bench_run(&nan) && RESULTS(&nan, 0, NAN, 2, NAN, NAN, NAN, 5));
     wide.in = 2, wide.d = 4, wide.p = 1;                  /* span 5 over 4 */
     CHECK(!call_slide(&f, wide, true, DOUBLES(&f, 1, 2, 3, 4), DT_F64));

@@ -1,4 +1,4 @@
-/* eval_recurrent.c - the reference evaluation of lstm, gru and rnn against torch.nn's formulas, element by element, with
+/* eval_recurrent.c - the reference evaluation of lstm, gru and rnn against torch.nn's formulas, element by element, of
  * several layers, both directions, each layout, with and without states and biases; and the order of gates by hand. */
 #include "tests/unit/evallab.h"
 
