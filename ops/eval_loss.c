@@ -15,12 +15,11 @@ typedef struct Classes {
     double smoothing;
 } Classes;
 
-/* log(sum of exp(x)), stable: the greatest is taken out. */
+/* log(sum of exp(x)), stable: the greatest is taken out. Where that is infinite, it is NaN, as in PyTorch. */
 static double log_sum_exp(const Classes *c) {
     double top = -INFINITY, sum = 0;
     for (uint64_t k = 0; k < c->n; k++)
         if (!(c->x[k * c->run] <= top)) top = c->x[k * c->run];
-    if (isinf(top)) return top;
     for (uint64_t k = 0; k < c->n; k++) sum += exp(c->x[k * c->run] - top);
     return top + log(sum);
 }

@@ -72,12 +72,15 @@ static bool one_place(Bench *b, OpKind kind, const double *x, double target, con
 
 static void corners(void) {
     Bench far = bench_new(1), ignored = bench_new(1), none = bench_new(1), outside = bench_new(1), inf = bench_new(1);
-    const double x[] = {1000, 0, -1000}, infinite[] = {0, -INFINITY, 0};
+    Bench above = bench_new(1);
+    const double x[] = {1000, 0, -1000}, infinite[] = {0, -INFINITY, 0}, top[] = {INFINITY, 0, 0};
     CHECK(one_place(&far, OP_CROSS_ENTROPY, x, 2, "mean") && RESULTS(&far, 0, 2000));
     CHECK(one_place(&ignored, OP_CROSS_ENTROPY, x, -100, "mean") && RESULTS(&ignored, 0, NAN));
     CHECK(one_place(&none, OP_NLL_LOSS, x, -100, "none") && RESULTS(&none, 0, 0));
     CHECK(!one_place(&outside, OP_NLL_LOSS, x, 3, "sum") && diag_failed(outside.lab.ctx));
     CHECK(one_place(&inf, OP_CROSS_ENTROPY, infinite, 0, "sum") && RESULTS(&inf, 1e-15, log(2)));
+    CHECK(one_place(&above, OP_CROSS_ENTROPY, top, 1, "sum") && RESULTS(&above, 0, NAN));
+    bench_free(&above);
     bench_free(&far);
     bench_free(&ignored);
     bench_free(&none);
