@@ -207,6 +207,37 @@ static void other_tries(Ctx *ctx, const Graph *g, const PlanOptions *o, const Pl
     attempt(ctx, g, o, (Try){p->level, p->without | WITHOUT_SLICES, NULL, p->order, NULL}, best, winner);
 }
 
+Plan *plan_again(Ctx *ctx, const Graph *g, const PlanOptions *o, Arena *arena, const Plan *p, const uint8_t *deny) {
+    return prepare(ctx, g, o, arena, (Try){p->made_by, p->without, p->no_slice, p->order, deny}, NULL);
+}
+
+const uint8_t *plan_denied_too(Arena *arena, const Graph *g, const Plan *p, Rewrite r) {
+    uint8_t *deny = p->deny ? arena_copy(arena, p->deny, g->ops.n) : NEW_ARRAY(arena, uint8_t, g->ops.n);
+    if (r.kind != REWRITE_ORDER)
+        deny[r.op] |= (uint8_t)(1u << r.kind);
+    return deny;
+}
+
+uint64_t plan_peak_without(Ctx *ctx, const Graph *g, const PlanOptions *o, const Plan *p, Rewrite r) {
+    Arena *aside = arena_new();
+    Plan base = *p;
+    base.without |= r.kind == REWRITE_ORDER ? WITHOUT_ORDER : 0;
+    if (r.kind == REWRITE_FOLD || r.kind == REWRITE_FUSE)
+        base.order = NULL;                                /* of other steps */
+    uint64_t peak = plan_again(ctx, g, o, aside, &base, plan_denied_too(aside, g, p, r))->live_peak_bytes;
+    arena_free(aside);
+    return peak;
+}
+
+/* Takes back what was shared to no good. Where the level's bound says that nothing better than `best` can come, it is left. */
+static void choose(Ctx *ctx, const Graph *g, const PlanOptions *o, const Plan *p, Plan *best, Try *winner) {
+    if (p->live_peak_bytes <= p->bound_bytes || p->bound_bytes >= best->arena_bytes)
+        return;
+    const uint8_t *deny = plan_choose(ctx, g, o, p);
+    if (deny != NULL)
+        attempt(ctx, g, o, (Try){p->level, p->without, p->no_slice, p->order, deny}, best, winner);
+}
+
 /* Plans t and the other ways it gives cause for, aside. Returns what it found out about the order. */
 static const Order *explore(Ctx *ctx, const Graph *g, const PlanOptions *o, Try t, Plan *best, Try *winner) {
     Arena *aside = arena_new();
@@ -216,6 +247,7 @@ static const Order *explore(Ctx *ctx, const Graph *g, const PlanOptions *o, Try 
         keep_better(p, t, best, winner);
         other_tries(ctx, g, o, p, best, winner);
     }
+    choose(ctx, g, o, p, best, winner);
     const Order *order = p->order;
     arena_free(aside);
     return order;
@@ -259,6 +291,7 @@ static Plan *best_plan(Ctx *ctx, const Graph *g, const PlanOptions *o) {
     print_after(ctx, g, p, "offsets", o->print_after);
     Plan best = *p;
     other_tries(ctx, g, o, p, &best, &winner);
+    choose(ctx, g, o, p, &best, &winner);
     if (p->order != NULL && p->order->changed)
         explore(ctx, g, o, (Try){p->level, WITHOUT_ORDER, NULL, p->order, NULL}, &best, &winner);
     if (!g->mem_noreuse)
@@ -271,24 +304,6 @@ static Plan *best_plan(Ctx *ctx, const Graph *g, const PlanOptions *o) {
     p->made_by = p->level;
     p->level = o->level;
     return p;
-}
-
-/* Decisions of p and one more that are not to be taken. */
-static const uint8_t *denied_too(Arena *arena, const Graph *g, const Plan *p, Rewrite r) {
-    uint8_t *deny = p->deny ? arena_copy(arena, p->deny, g->ops.n) : NEW_ARRAY(arena, uint8_t, g->ops.n);
-    if (r.kind != REWRITE_ORDER)
-        deny[r.op] |= (uint8_t)(1u << r.kind);
-    return deny;
-}
-
-uint64_t plan_peak_without(Ctx *ctx, const Graph *g, const PlanOptions *o, const Plan *p, Rewrite r) {
-    Arena *aside = arena_new();
-    bool steps_change = r.kind == REWRITE_FOLD || r.kind == REWRITE_FUSE;
-    Try t = {p->made_by, p->without, p->no_slice, steps_change ? NULL : p->order, denied_too(aside, g, p, r)};
-    t.without |= r.kind == REWRITE_ORDER ? WITHOUT_ORDER : 0;
-    uint64_t peak = prepare(ctx, g, o, aside, t, NULL)->live_peak_bytes;
-    arena_free(aside);
-    return peak;
 }
 
 /* The figures of every level up to the one asked for. */

@@ -22,8 +22,13 @@ Plan *plan_network(Ctx *, const Graph *, const PlanOptions *);
 const char *const *pass_names(size_t *n);                 /* in their order */
 const char *pass_summary(const char *name);
 
+/* A plan made as p was, up to its bound, but that these decisions (Plan.deny) are not to be taken. */
+Plan *plan_again(Ctx *, const Graph *, const PlanOptions *, Arena *, const Plan *p, const uint8_t *deny);
+const uint8_t *plan_denied_too(Arena *, const Graph *, const Plan *p, Rewrite r);         /* what p denies, and r */
 /* The live peak of a plan made as p was, but for the decision r. */
 uint64_t plan_peak_without(Ctx *, const Graph *, const PlanOptions *, const Plan *p, Rewrite r);
+/* choose.c: decisions of p without which its live peak is smaller, as Plan.deny; NULL if it found none. */
+const uint8_t *plan_choose(Ctx *, const Graph *, const PlanOptions *, const Plan *p);
 /* savings.c: fills p->rewrites. */
 void plan_savings(Ctx *, const Graph *, const PlanOptions *, Plan *p);
 /* The decisions of p that keep something from memory in its peak step, as far as its places and steps say; their number. */
