@@ -2,9 +2,9 @@
  * a copy; and the kernels' own word on which nests they follow.
  *
  * ATen's computeStride (strides.c) gives one stride an axis and refuses a reshape that merges axes lying apart. Kernels
- * go over their rows and batches in nested loops anyway, so here such an axis stays a nest of runs. A reshape writes all
- * runs one after the other, joins those that lie contiguously, and deals them out to the new axes from the last; it is
- * refused only where an axis would end inside a run that it does not divide. O(rank + runs) for each operator.
+ * go over their rows and batches in nested loops anyway, so here such an axis stays a nest of runs. A reshape writes
+ * all runs one after the other, joins those that lie contiguously, and deals them out to the new axes from the last;
+ * it is refused only where an axis would end inside a run that it does not divide. O(rank + runs) for each operator.
  *
  * What kernels ask for:
  *   scaled_dot_product_attention   q, k, v: the width contiguous, one stride between places; heads and batches any nest

@@ -7,9 +7,9 @@
  * Attributes   hidden_size, num_layers, bias, batch_first, bidirectional; rnn: nonlinearity "tanh" or "relu"
  * Results      y: x's form with directions * H wide; the last states h (and c) of the form of h0
  * Multiply-adds  a step, row, layer and direction: G * H * (in + H)
- * A call with several layers is bound to one operator a layer, lstm#1/l0, lstm#1/l1 ..., so that what a layer read can die
- * before the next one runs: h0 and c0 are cut into the layers' parts, the last states joined again. Both directions of
- * a layer stay one operator. An operator of several layers, as printed IR may have it, means the same.
+ * A call with several layers is bound to one operator a layer, lstm#1/l0, lstm#1/l1 ..., so that what a layer read can
+ * die before the next one runs: h0 and c0 are cut into the layers' parts, the last states joined again. Both directions
+ * of a layer stay one operator. An operator of several layers, as printed IR may have it, means the same.
  *
  * Workspace    What a kernel needs that steps through time with all rows of the batch at once: the gates of one step
  *              (gru keeps the two halves of its new gate apart, so 4), in f32 at least; cell states live in the result
@@ -133,8 +133,8 @@ static bool check_states_given(Call *c) {
 
 /* A slice of the layers' states; absent ones stay absent. */
 static Value *states_of_layer(Call *c, const Recurrence *r, Value *states, uint64_t layer, const char *suffix) {
-    int64_t first = (int64_t)(layer * r->directions);
-    Attr attrs[4] = {{A_dim, d_int(0)}, {A_start, d_int(first)}, {A_end, d_int(first + (int64_t)r->directions)}, {A_step, d_int(1)}};
+    int64_t first = (int64_t)(layer * r->directions), end = first + (int64_t)r->directions;
+    Attr attrs[4] = {{A_dim, d_int(0)}, {A_start, d_int(first)}, {A_end, d_int(end)}, {A_step, d_int(1)}};
     Op *op = states ? call_op(c, OP_SLICE, &states, 1, attrs, 4, suffix) : NULL;
     return op ? op->out[0] : NULL;
 }
@@ -196,7 +196,9 @@ static bool check_states(Call *c, Typing *t, const Recurrence *r, Value *const *
     Shape state = state_shape(r);
     t->in = given;
     for (uint32_t s = 0; s < r->nstates; s++)
-        if (given[1 + s] && !check_operand(t, given[1 + s], &state, attr_name(names[s]), call_arg(c, names[s])->span)) return false;
+        if (given[1 + s] &&
+            !check_operand(t, given[1 + s], &state, attr_name(names[s]), call_arg(c, names[s])->span))
+            return false;
     return true;
 }
 
@@ -204,7 +206,8 @@ static bool bind(Call *c) {
     Typing t = call_typing(c);
     Recurrence r = {.bias = call_bool(c, A_bias), .batch_first = call_bool(c, A_batch_first)};
     r.directions = call_bool(c, A_bidirectional) ? 2 : 1;
-    Value *given[3] = {call_tensor(c, A_x), call_tensor(c, A_h0), c->info->kind == OP_LSTM ? call_tensor(c, A_c0) : NULL};
+    Value *c0 = c->info->kind == OP_LSTM ? call_tensor(c, A_c0) : NULL;
+    Value *given[3] = {call_tensor(c, A_x), call_tensor(c, A_h0), c0};
     if (!read_sizes(&t, call_int(c, A_hidden_size), call_int(c, A_num_layers), &r) || !read_input(&t, given[0], &r) ||
         !check_states_given(c))
         return false;

@@ -147,7 +147,7 @@ static void fuse_attention(Fuse *f, const Op *op) {
     move_group(f, s, op->id);
 }
 
-/* What the ops of a group read from outside and keep alive for op; NO_ID-sized when one of them is not computed element by element. */
+/* Is a group computed element by element? Then *kept is what it reads from outside and would keep alive for op. */
 static bool pointwise_group(const Fuse *f, uint32_t a, uint32_t op, uint64_t *kept) {
     *kept = 0;
     for (uint32_t m = a; m != NO_ID; m = f->next[m]) {

@@ -8,11 +8,11 @@ typedef struct Fuse {
     const Graph *g;
     Plan *p;
     uint32_t *nreads;                                     /* by value id: how often running ops and results read it */
-    uint32_t *reader;                                     /* by value id: its reader when all reads are by one op, else NO_ID */
-    uint32_t *last_reader;                                /* by value id: the last op that reads it; NO_ID: it is kept to the end */
+    uint32_t *reader;                                     /* by value id: its reader when it has just one, else NO_ID */
+    uint32_t *last_reader;                                /* by value id: the last op that reads it; NO_ID: kept */
     uint32_t *anchor;                                     /* by op id: of the group it is in */
-    uint32_t *tail;                                       /* by anchor: the group's last op, whose result is the step's */
-    uint32_t *next, *end;                                 /* by op id: the group as a list that starts at its anchor; by anchor: its end */
+    uint32_t *tail;                                       /* by anchor: the group's last op, which makes its result */
+    uint32_t *next, *end;                                 /* by op id, by anchor: the group as a list from its anchor on */
 } Fuse;
 
 /* Op, which is a group of its own, runs in the step of `anchor`. */

@@ -21,8 +21,8 @@ enum { MAX_FOLD = 32, MAX_CHAIN = 16 };
 typedef struct Layout {
     Fuse *f;
     Arena *scratch;
-    uint32_t *start, *readers;                            /* by value id: readers[start[v]] .. [start[v + 1]) are the ops that read it */
-    uint32_t op[MAX_FOLD], n;                             /* the candidates of one anchor, each before what it is made of */
+    uint32_t *start, *readers;                            /* by value id: readers[start[v]] up to [start[v + 1]] */
+    uint32_t op[MAX_FOLD], n;                             /* the candidates of one anchor */
     uint32_t *chosen;                                     /* by op id: 1 + the anchor it is a candidate of */
     uint32_t anchor;
 } Layout;
@@ -55,9 +55,9 @@ static bool is_candidate(const Layout *l, const Value *v) {
 
 /* A running op that stands alone and does nothing but address its operand anew. */
 static bool can_remap(const Layout *l, const Value *v) {
-    if (v == NULL || v->def == NULL || l->f->p->fate[v->def->id] != FATE_RUN || fuse_apart(v->def) || !op_remaps(v->def))
+    if (v == NULL || v->def == NULL || l->f->p->fate[v->def->id] != FATE_RUN || l->f->next[v->def->id] != NO_ID)
         return false;
-    return l->f->next[v->def->id] == NO_ID && operand(l, v->def, 0) != NULL;
+    return op_remaps(v->def) && !fuse_apart(v->def) && operand(l, v->def, 0) != NULL;
 }
 
 static bool is_view(const Op *op) {
@@ -120,7 +120,8 @@ static void give_up_op(Layout *l, const Op *op) {
         }
 }
 
-/* The nest from the stored tensor to operand k of op; when the kernel does not follow it, the candidate next to the tensor goes. */
+/* The nest from the stored tensor to operand k of op. When the kernel does not follow it, the candidate next to the
+ * tensor is given up. */
 static bool check_load(Layout *l, const Op *op, uint32_t k) {
     const Value *chain[MAX_CHAIN], *v = operand(l, op, k);
     uint32_t n = 0;
@@ -195,7 +196,7 @@ static void fold_loads(Layout *l, uint32_t anchor) {
 
 /* stores */
 
-/* Does the group compute on activations from outside besides those of its anchor? Then it may write over one of them. */
+/* Does the epilogue read activations from outside? Then the step may write over one of them. */
 static bool has_residual(const Layout *l, uint32_t anchor) {
     const Fuse *f = l->f;
     for (uint32_t m = f->next[anchor]; m != NO_ID; m = f->next[m])

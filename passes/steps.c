@@ -8,6 +8,11 @@ bool *values_results(Arena *arena, const Graph *g, const Plan *p) {
     return result;
 }
 
+/* A part of an operand that a kernel addresses in its loads: what nobody reads of it is not written either. */
+static bool only_loads(const Plan *p, const Op *op) {
+    return p->fate[op->id] == FATE_FUSED && op->id < p->into[op->id] && op_has(op, RESHAPES | MOVES | PARTS);
+}
+
 /* A value that is read both inside and outside its step is stored; so is one that nobody reads. */
 bool *values_stored(Arena *arena, const Graph *g, const Plan *p) {
     size_t n = g->values.n;
@@ -29,7 +34,7 @@ bool *values_stored(Arena *arena, const Graph *g, const Plan *p) {
         }
     }
     for (size_t i = 0; i < g->ops.n; i++)
-        for (uint32_t k = 0; k < g->ops.p[i]->nout; k++) {
+        for (uint32_t k = 0; k < g->ops.p[i]->nout && !only_loads(p, g->ops.p[i]); k++) {
             uint32_t v = g->ops.p[i]->out[k]->id;
             if (!inside[v])
                 stored[v] = true;

@@ -67,23 +67,29 @@ static bool is_stored(const Kernel *k, const Op *op) {
     return false;
 }
 
+static bool cannot_run(Kernel *k, const Op *op) {
+    return refuse(k->v, "fusion: %s cannot run inside another kernel", op->path);
+}
+
 /* Operand i of a wide operator, through the operators that address it anew. */
 static bool verify_load(Kernel *k, const Op *wide, uint32_t i) {
     const Value *chain[MAX_CHAIN], *x = operand(k, wide, i);
     uint32_t n = 0;
+    size_t at = made_at(k, x);
     Access a;
-    for (size_t at; n < MAX_CHAIN && (at = made_at(k, x)) < k->s->ops.n && k->part[at] == PART_REMAP; x = operand(k, x->def, 0)) {
-        if (is_stored(k, x->def)) return refuse(k->v, "fusion: %s is stored and read inside its step", x->name);
+    while (n < MAX_CHAIN && at < k->s->ops.n && k->part[at] == PART_REMAP) {
         k->used[at] = true;
         chain[n++] = x;
+        x = operand(k, x->def, 0);
+        at = made_at(k, x);
     }
-    bool ok = !inside(k, x) && access_whole(&a, x);
+    bool ok = at == k->s->ops.n && access_whole(&a, x);
     for (uint32_t j = n; ok && j-- > 0;) ok = access_through(&a, chain[j]->def, chain[j]->out_index);
     return (ok && access_readable(&a, wide, i)) ||
            refuse(k->v, "fusion: %s cannot read %s without a copy", wide->path, operand(k, wide, i)->name);
 }
 
-/* An operand of a wide operator that is computed in its step: one it goes through by elements, or the scores of a softmax. */
+/* An operand that is computed in the step: one the kernel goes through by elements, or the scores of a softmax. */
 static bool takes_computed(const Kernel *k, const Op *wide, uint32_t i) {
     if (wide->kind == OP_SOFTMAX && k->nwide == 3) return i == 0;
     return op_reads_elements(wide, i);
@@ -100,21 +106,22 @@ static bool verify_wide(Kernel *k, size_t w) {
             continue;
         }
         if (!takes_computed(k, op, i)) return refuse(k->v, "fusion: %s reads %s as it is computed", op->path, x->name);
-        if (is_stored(k, x->def)) return refuse(k->v, "fusion: %s is stored and read inside its step", x->name);
         k->used[at] = true;
     }
     return true;
 }
 
-/* Before the last wide operator, from it backwards: everything is for it. */
+/* Before the last wide operator, from it backwards: everything is for it, and nobody else sees it. */
 static bool verify_before(Kernel *k) {
     for (size_t i = k->last_wide + 1; i-- > 0;) {
         const Op *op = op_at(k, i);
-        if (i < k->last_wide && !k->used[i]) return refuse(k->v, "fusion: %s cannot run inside another kernel", op->path);
+        if (i < k->last_wide && !k->used[i]) return cannot_run(k, op);
+        if (i < k->last_wide && is_stored(k, op))
+            return refuse(k->v, "fusion: %s is stored and read inside its step", op->path);
         if (k->part[i] == PART_WIDE) {
             if (!verify_wide(k, i)) return false;
         } else if (k->part[i] == PART_POINTWISE) {
-            if (!pointwise_fits(k, op)) return refuse(k->v, "fusion: %s cannot run inside another kernel", op->path);
+            if (!pointwise_fits(k, op)) return cannot_run(k, op);
             for (uint32_t j = 0; j < op->nin; j++) {
                 size_t at = made_at(k, operand(k, op, j));
                 if (at < k->s->ops.n) k->used[at] = true;
@@ -129,10 +136,10 @@ static bool verify_after(Kernel *k, size_t from) {
     size_t n = k->s->ops.n, i = from;
     Access a;
     for (; i < n && k->part[i] == PART_POINTWISE; i++)
-        if (!pointwise_fits(k, op_at(k, i))) return refuse(k->v, "fusion: %s cannot run inside another kernel", op_at(k, i)->path);
+        if (!pointwise_fits(k, op_at(k, i))) return cannot_run(k, op_at(k, i));
     if (i == n) return true;
     const Op *first = op_at(k, i);
-    bool ok = k->nwide > 0 && i > 0 && op_writes_strided(op_at(k, k->last_wide)) && access_whole(&a, op_at(k, n - 1)->out[0]);
+    bool ok = k->nwide > 0 && op_writes_strided(op_at(k, k->last_wide)) && access_whole(&a, op_at(k, n - 1)->out[0]);
     for (size_t j = n; ok && j-- > i;) {
         const Op *op = op_at(k, j);
         ok = k->part[j] == PART_REMAP && op->nout == 1 && operand(k, op, 0) == op_at(k, j - 1)->out[0] &&
@@ -170,10 +177,9 @@ bool verify_kernel(Verifier *v, const Step *s) {
         k.nwide++;
         k.last_wide = i;
         if (op->nout != 1) return refuse(v, "fusion: %s has several results", op->path);
-        if (k.nwide > 3) return refuse(v, "fusion: %s cannot run inside another kernel", op->path);
+        if (k.nwide > 3) return cannot_run(&k, op);
     }
     if (k.nwide == 0) return verify_after(&k, 0);
-    if (k.nwide > 1 && (k.nwide != 3 || !is_attention(&k)))
-        return refuse(v, "fusion: %s cannot run inside another kernel", op_at(&k, k.last_wide)->path);
+    if (k.nwide > 1 && (k.nwide != 3 || !is_attention(&k))) return cannot_run(&k, op_at(&k, k.last_wide));
     return verify_before(&k) && verify_after(&k, k.last_wide + 1);
 }

@@ -165,10 +165,11 @@ static Call *recurrent(Lab *l, const char *name, unsigned rank, const uint64_t *
 
 static bool result_is(const Call *c, uint32_t i, unsigned rank, const uint64_t *dims) {
     Shape want = shape_of(rank, dims);
-    return c->result.kind == D_LIST && i < c->result.list.n && shape_equal(&c->result.list.p[i].tensor->type.shape, &want);
+    const Datum *r = &c->result;
+    return r->kind == D_LIST && i < r->list.n && shape_equal(&r->list.p[i].tensor->type.shape, &want);
 }
 
-/* The same layers as one operator, as printed IR may have it: its rule and its count are those of its parts together. */
+/* The same layers as one operator, as printed IR may have it: its counts are those of its parts together. */
 static bool as_one(Lab *l, Call *c, int64_t layers) {
     Value *in[64] = {l->g->inputs.p[0]};
     Attr attrs[8];
@@ -183,7 +184,8 @@ static bool as_one(Lab *l, Call *c, int64_t layers) {
     }
     uint64_t want = macs(l->g);
     const Op *op = call_op(c, c->info->kind, in, n, attrs, part->nattrs, "whole");
-    return op && op->macs == want && lab_again(l, op) && shape_equal(&op->out[1]->type.shape, &c->result.list.p[1].tensor->type.shape);
+    return op && op->macs == want && lab_again(l, op) &&
+           shape_equal(&op->out[1]->type.shape, &c->result.list.p[1].tensor->type.shape);
 }
 
 /* Multiply-adds by the loops that would do them. */

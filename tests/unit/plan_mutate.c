@@ -254,7 +254,10 @@ static const char *random_program(Arena *arena, uint64_t *seed) {
                 "block written(x) {\n"
                 "    q, k, v = x |> reshape(1, 8, 4) |> linear(12) |> chunk(3, dim=2)\n"
                 "    s = softmax(q @ transpose(k, -2, -1) * 0.5, dim=-1)\n"
-                "    return reshape(s @ v, 1, 4, 2, 4)\n}\n");
+                "    return reshape(s @ v, 1, 4, 2, 4)\n}\n"
+                "block half(x) {\n"
+                "    a, b = x |> linear(8) |> chunk(2, dim=-1)\n"
+                "    return linear(b, 4)\n}\n");
     sb_puts(&s, "net t(x: f32[1, 4, 2, 4]) -> f32[1, 4, 2, 4] {\n    v0 = relu(x)\n");
     unsigned n = 4 + (unsigned)below(seed, 12);
     for (unsigned i = 1; i <= n; i++) {
@@ -274,7 +277,7 @@ static const char *random_program(Arena *arena, uint64_t *seed) {
             "v%u |> batch_norm |> relu |> conv2d(4, 1, bias=false) |> add(v%u)", "conv2d(sigmoid(v%u) * 0.5, 4, 3, padding=1)",
             "linear(relu(v%u), 4) + v%u", "v0 @ (transpose(v%u, 2, 3) @ v%u)",
             "v%u |> permute(0, 2, 1, 3) |> linear(4) |> permute(0, 2, 1, 3)",
-            "heads(v%u)", "heads(v%u) |> add(v%u)", "written(v%u)",
+            "heads(v%u)", "heads(v%u) |> add(v%u)", "written(v%u)", "half(v%u)",
         };
         sb_printf(&s, "    v%u = ", i);
         sb_printf(&s, forms[below(seed, COUNT_OF(forms))], a, b);
