@@ -48,7 +48,7 @@ run - --backend=ref <f.net
 "$NETC" --emit=ir f.net >f.ir && run f.ir
 
 # The command line.
-run f.net --backend=c
+run f.net --backend=cuda-host
 run f.net --backend=rf
 run f.net --budget=1KiB
 run f.net --input=x
