@@ -20,7 +20,7 @@ import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 TABLE = os.path.join(ROOT, 'tests', 'marks.csv')
-LEVELS = ('naive', 'reuse', 'inplace', 'alias', 'full')
+LEVELS = ('naive', 'reuse', 'inplace', 'alias', 'reorder', 'full')
 REACHED = ('arena', 'live_peak', 'bound')
 
 
