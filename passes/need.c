@@ -346,10 +346,11 @@ uint64_t needs_in_order(Arena *arena, const Needs *n, uint64_t *need, uint64_t *
         uint64_t here = now + made - (off < now + made ? off : now + made) + n->scratch[s];
         if (held != NULL)
             held[s] = now;
+        now += made - dies[s];
+        here = now > here ? now : here;
         if (need != NULL)
             need[s] = here;
         most = here > most ? here : most;
-        now += made - dies[s];
     }
     if (held != NULL)
         held[n->nsteps] = now;

@@ -15,6 +15,12 @@
  * after R is at most that after S, which is not positive: no set between holds more. And a donor that dies at a step after
  * R dies there after R + s, too, so no step between needs more. The peak did not rise.
  *
+ * Early moves. Let a step p read one item I and make one value of m bytes, not less than I, in place where it is the last to read I.
+ * While every reader of p waits for some other step that cannot run at once, p need not run: take a completion that runs
+ * it, and move it back to where that ends. The sets between hold m less and at most I more. A step between that had overwritten
+ * I, now read by p, gains no more than I by that, and m are gone. p itself then needs what was held after it before. (A
+ * reader that waits only for such steps as p, ready to run, does not wait; each move takes p later, so they end.)
+ *
  * Cost: the number of states times the steps that are ready; both are counted against OrderLimits. */
 #include "passes/order.h"
 
@@ -34,6 +40,7 @@ typedef struct Search {
     Gain *frees, *donors;
     uint32_t *frees_from, *donors_from;
     uint32_t *after_from, *after;                         /* the steps that wait for a step */
+    bool *patient;                                        /* by step: it may run early (above) */
     uint64_t best;                                        /* peak of the best order known */
     uint32_t *order;                                      /* where it is written */
     bool found;
@@ -106,6 +113,7 @@ static Cost cost_of(const Search *q, const State *s, uint32_t i) {
         if (all_ran(q, s->done, q->frees[k].by, i) && was_made(q, s->done, q->frees[k].maker, i))
             c.after -= q->frees[k].nbytes;
     c.need -= off < c.need ? off : c.need;
+    c.need = c.after > c.need ? c.after : c.need;         /* it is held before the next one runs */
     q->limits->work -= q->limits->work > 0;
     return c;
 }
@@ -140,6 +148,26 @@ static void run_free(const Search *q, State *s, uint32_t **to) {
             again = true;
         }
     }
+}
+
+/* Does step t wait for another than i that cannot run at once? */
+static bool waits_beside(const Search *q, const uint64_t *done, const uint64_t *ready, uint32_t t, uint32_t i) {
+    uint32_t step = q->st->from + t;
+    for (uint32_t k = q->st->before_from[step]; k < q->st->before_from[step + 1]; k++) {
+        uint32_t b = q->st->before[k] - q->st->from;
+        if (q->st->before[k] >= q->st->from && b != i && !has(done, b) && !(q->patient[b] && has(ready, b)))
+            return true;
+    }
+    return false;
+}
+
+static bool is_early(const Search *q, const State *s, uint32_t i) {
+    if (!q->patient[i])
+        return false;
+    for (uint32_t k = q->after_from[i]; k < q->after_from[i + 1]; k++)
+        if (!waits_beside(q, s->done, s->ready, q->after[k], i))
+            return false;
+    return true;
 }
 
 static State first_state(const Search *q) {
@@ -305,6 +333,8 @@ static uint64_t best_first(Search *q) {
         const uint64_t *ready = pool.sets.p + (2 * (size_t)o.state + 1) * q->words;
         for (uint32_t i = next_in(q, ready, 0); i < q->n; i = next_in(q, ready, i + 1)) {
             load(q, &pool, o.state, &s);
+            if (is_early(q, &s, i))
+                continue;
             Cost c = cost_of(q, &s, i);
             if (c.need >= q->best)
                 continue;
@@ -354,6 +384,8 @@ static void expand(Search *q, Pool *pool, Table *t, uint32_t from, State *s, Chi
     const uint64_t *ready = pool->sets.p + (2 * (size_t)from + 1) * q->words;
     for (uint32_t i = next_in(q, ready, 0); i < q->n; i = next_in(q, ready, i + 1)) {
         load(q, pool, from, s);
+        if (is_early(q, s, i))
+            continue;
         Cost c = cost_of(q, s, i);
         if (c.need >= q->best)
             continue;
@@ -435,6 +467,23 @@ static void compile_costs(Search *q) {
     }
 }
 
+/* All readers of what step i makes are in the stretch, it reads one item, which it can lie over, and no more than it makes. */
+static bool is_patient(const Search *q, uint32_t i) {
+    const Needs *m = q->st->needs;
+    uint32_t s = q->st->from + i;
+    if (m->makes_from[s + 1] - m->makes_from[s] != 1 || m->reads_from[s + 1] - m->reads_from[s] != 1 || m->scratch[s] != 0)
+        return false;
+    const Item *made = &m->items[m->makes[m->makes_from[s]]], *read = &m->items[m->reads[m->reads_from[s]]];
+    if (made->stays || made->loose || read->loose || made->nbytes < read->nbytes || !dies_inside(q, made->by))
+        return false;
+    for (uint32_t k = q->donors_from[i]; k < q->donors_from[i + 1]; k++) {
+        Readers by = q->donors[k].by;
+        if (q->donors[k].nbytes == made->nbytes && by.from == read->by.from && by.to == read->by.to)
+            return true;
+    }
+    return false;
+}
+
 static void compile_after(Search *q) {
     const Stretch *st = q->st;
     uint32_t total = st->before_from[st->to] - st->before_from[st->from];
@@ -469,6 +518,9 @@ Ordered order_stretch(const Stretch *st, OrderLimits *limits, uint32_t *order) {
     q.donors_from = NEW_ARRAY(q.arena, uint32_t, (size_t)q.n + 1);
     compile_costs(&q);
     compile_after(&q);
+    q.patient = NEW_ARRAY(q.arena, bool, q.n);
+    for (uint32_t i = 0; i < q.n; i++)
+        q.patient[i] = is_patient(&q, i);
     beam_search(&q, NARROW);
     uint64_t bound = q.best > st->floor ? best_first(&q) : q.best;
     if (bound < q.best)

@@ -42,7 +42,8 @@ static uint64_t need_of(const Needs *n, uint32_t set, uint32_t s) {
         if (n->items[i].maker == s) sum += n->items[i].nbytes;
     for (uint32_t k = n->donors_from[s]; k < n->donors_from[s + 1]; k++)
         if (all_in(n, n->donors[k].by, set | 1u << s) && n->donors[k].nbytes > off) off = n->donors[k].nbytes;
-    return sum - off;
+    uint64_t after = held_after(n, set | 1u << s);
+    return sum - off > after ? sum - off : after;
 }
 
 static void try_all(Brute *b, uint32_t set, uint64_t most) {
