@@ -165,7 +165,10 @@ $(B)/bench/peer_rules: bench/peer_rules.c bench/peers.h $(B)/libnetc.a
 $(B)/tests/unit/plan_rules: bench/peers.h
 bench: $(B)/netc $(B)/bench/measure
 	@sh bench/bench.sh $(B)/netc $(B)/bench/measure
-.PHONY: bench
+# The offset planner: instances, best heights known, the rules of its peers.
+bench-plan: $(B)/netc $(B)/bench/measure $(B)/bench/peer_rules
+	@sh bench/plan.sh $(B)/netc $(B)/bench/measure $(B)/bench/peer_rules
+.PHONY: bench bench-plan
 
 install: all
 	install -d $(addprefix $(DESTDIR)$(PREFIX)/,bin share/man/man1 share/bash-completion/completions share/zsh/site-functions)

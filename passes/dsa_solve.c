@@ -20,9 +20,9 @@ enum {
     SEARCH_PAIRS = 1 << 22,
     STEADY_NODES = 250000,                                /* of a search, before it restarts with noise */
     SWEEP_NODES = 50000, MORE_SWEEP_NODES = 1000000,      /* of the first sweep of a part, and of the next once one settled something */
-    FIRST_RUNG = 4000,                                    /* of the search on a rung */
+    FIRST_RUNG = 60000,                                   /* of the search on a rung */
     DIVE_SEED = 7,
-    AGAIN_DIVISOR = 8, LAST_DIVISOR = 64,                 /* a rung is that part of the gap below the incumbent; the first ones are halves */
+    AGAIN_DIVISOR = 4, LAST_DIVISOR = 64,                 /* a rung is that part of the gap below the incumbent; the first ones are halves */
     FILTER_NODES = 20000, FILTER_SHARE = 4                /* of one test of the deletion filter; it takes a fourth of the effort */
 };
 

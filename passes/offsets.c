@@ -1,9 +1,9 @@
-/* offsets.c - a place in the arena for every buffer, by the portfolio of dsa.c.
+/* offsets.c - a place in the arena for every buffer, by the solver of dsa_solve.c: rules first, exact searches where no rule
+ * meets the live peak, as far as EFFORT goes.
  *
  * requires pieces, live peak and bound; computes the offsets of the buffers in the arena, arena_bytes, proven, rule
  * and search_nodes. The naive level lays the buffers one after another. Sizes that meet the end of their buffer are
- * rounded up to the alignment, so that the height is comparable with the live peak. An exact search will stand
- * behind dsa_place(). */
+ * rounded up to the alignment, so that the height is comparable with the live peak. */
 #include "passes/dsa.h"
 #include "passes/passes.h"
 
