@@ -1,8 +1,8 @@
-/* run.c - `netc run`: a network evaluated on arrays. Inputs come from .npy files, stored tensors from a safetensors file,
- * what no file gives from the seed; each result is one line of figures, and an array when a folder is named.
+/* run.c - `netc run`: a network evaluated on arrays. Inputs come from .npy files, stored tensors from a safetensors
+ * file, what no file gives from the seed; each result is one line of figures, and an array when a folder is named.
  *
- * The backend ref evaluates the graph as it is written (ops/evaluate.c), so no plan is made. Files stay mapped while it
- * runs and are read tensor by tensor, or by rows. */
+ * The backend ref evaluates the graph as it is written (ops/evaluate.c), so no plan is made. Files stay mapped while
+ * it runs and are read tensor by tensor, or by rows. */
 #include "cli/cli.h"
 #include "cli/supply.h"
 

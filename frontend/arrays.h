@@ -1,15 +1,15 @@
-/* arrays.h - tensors from files and to files: .npy arrays, safetensors files, and what is made up from a seed where no
- * file gives it. Files are mapped and checked whole when they are opened; elements are decoded when they are asked for.
- * Mistakes in files are diagnostics (array-file, weights-file); a file that cannot be opened at all is told apart, since
- * that is the machine's failure. docs/run.md is the manual. */
+/* arrays.h - tensors from files and to files: .npy arrays, safetensors files, and what is made up from a seed where
+ * no file gives it. Files are mapped and checked whole when they are opened; elements are decoded when they are asked
+ * for. Mistakes in files are diagnostics (array-file, weights-file); a file that cannot be opened at all is told
+ * apart, since that is the machine's failure. docs/run.md is the manual. */
 #ifndef NETC_FRONTEND_ARRAYS_H
 #define NETC_FRONTEND_ARRAYS_H
 
 #include "ops/eval.h"
 
-/* raw.c - elements as files hold them: little endian, every element in whole bytes (i4 and u4 in one), bool 0 or not 0 */
+/* raw.c - elements as files hold them: little endian, each in whole bytes (i4 and u4 in one), bool 0 or not 0 */
 uint64_t raw_size(DType);                                 /* bytes of an element */
-void raw_decode(const unsigned char *bytes, uint64_t first, Tensor *t);          /* t->n elements from element `first` on */
+void raw_decode(const unsigned char *bytes, uint64_t first, Tensor *t);  /* t->n elements from element `first` on */
 void raw_encode(const Tensor *, unsigned char *bytes);
 
 /* npy.c */
@@ -22,7 +22,7 @@ typedef struct Npy {
 /* FILE_REFUSED after a diagnostic, FILE_UNREADABLE after a complaint. */
 typedef enum FileResult { FILE_FINE, FILE_REFUSED, FILE_UNREADABLE } FileResult;
 FileResult npy_open(Ctx *, const char *path, Npy *);
-/* Does the array hold what the input is? Its dtype, its shape, and for 4-bit types its range. False after a diagnostic. */
+/* Does the array hold what the input is: dtype, shape, for 4-bit types the range? False after a diagnostic. */
 bool npy_fits(Ctx *, const Npy *, const Value *input);
 void npy_close(Npy *);
 /* The bytes of a .npy file, version 1.0. bf16 is written as <u2, the f8s as |u1: their bits; i4 as |i1, u4 as |u1. */
@@ -49,16 +49,16 @@ typedef struct Safetensors {
 FileResult safetensors_open(Ctx *, const char *path, Safetensors *);
 void safetensors_close(Safetensors *);
 
-/* weights.c - finds the network's stored tensors in a file. Names that miss are warnings, one for all, with suggestions;
- * a dtype or shape that differs is an error. by_id: where to leave each value's tensor, NULL for none. */
+/* weights.c - finds the network's stored tensors in a file. Names that miss are warnings, one for all, with
+ * suggestions; a dtype or shape that differs is an error. by_id: where to leave each value's tensor, NULL for none. */
 bool weights_match(Ctx *, const Graph *, Safetensors *, const FileTensor **by_id);
 
 /* seeded.c - numbers from a seed: those of element i depend on the value's name, the seed and i alone. */
 typedef struct Range { int64_t lo, hi; } Range;           /* lo <= v <= hi */
 void seeded_read(const Value *, uint64_t seed, Range, uint64_t first, Tensor *t);
 
-/* ranges.c - which integers an input may hold, so that the operators which read them find them in range. By value id, in
- * the arena; only those of integer and bool values mean anything. */
+/* ranges.c - which integers an input may hold, so that the operators which read them find them in range. By value id,
+ * in the arena; only those of integer and bool values mean anything. */
 Range *input_ranges(Arena *, const Graph *);
 
 #endif

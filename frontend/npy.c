@@ -1,7 +1,7 @@
-/* npy.c - NumPy's array files, versions 1.0 to 3.0: a magic word, a header that is a Python dictionary with the keys descr,
- * fortran_order and shape, and the elements in C order. What numpy can write and this cannot take (Fortran order, big
- * endian, structured and foreign dtypes) is refused by name. The header is read by hand: a dictionary of this one form
- * needs no parser of Python. O(header), elements are not touched. */
+/* npy.c - NumPy's array files, versions 1.0 to 3.0: a magic word, a header that is a Python dictionary with the keys
+ * descr, fortran_order and shape, and the elements in C order. What numpy can write and this cannot take (Fortran
+ * order, big endian, structured and foreign dtypes) is refused by name. The header is read by hand: a dictionary of
+ * this one form needs no parser of Python. O(header), elements are not touched. */
 #include "frontend/arrays.h"
 
 #include <string.h>
@@ -80,7 +80,10 @@ static bool take_entry(Ctx *c, Npy *a, Scan *s, unsigned *seen) {
     const char *key = take_string(s, c->scratch);
     if (!key || !take(s, ":"))
         return refuse(c, a, "its header is no dictionary that can be read");
-    unsigned which = strcmp(key, "descr") == 0 ? DESCR : strcmp(key, "fortran_order") == 0 ? ORDER : strcmp(key, "shape") == 0 ? SHAPE : 0;
+    unsigned which = strcmp(key, "descr") == 0           ? DESCR
+                     : strcmp(key, "fortran_order") == 0 ? ORDER
+                     : strcmp(key, "shape") == 0         ? SHAPE
+                                                         : 0;
     if (!which || *seen & which)
         return refuse(c, a, "its header has the key '%s'%s", key, which ? " twice" : ", which .npy files have not");
     *seen |= which;
@@ -114,13 +117,13 @@ static bool read_header(Ctx *c, Npy *a, Scan s) {
 
 /* dtypes */
 
-/* Our dtypes and what numpy calls them; the first is what is written. bf16 and the f8s are their bits, or the raw bytes that
- * packages with such dtypes write. */
+/* Our dtypes and what numpy calls them; the first is what is written. bf16 and the f8s are their bits, or the raw bytes
+ * that packages with such dtypes write. */
 static const struct { DType dtype; const char *descr[4]; } names[] = {
     { DT_F64, { "<f8" } }, { DT_F32, { "<f4" } }, { DT_F16, { "<f2" } }, { DT_BF16, { "<u2", "<V2", "|V2" } },
-    { DT_F8E4M3, { "|u1", "<V1", "|V1" } }, { DT_F8E5M2, { "|u1", "<V1", "|V1" } }, { DT_I64, { "<i8" } }, { DT_I32, { "<i4" } },
-    { DT_I16, { "<i2" } }, { DT_I8, { "|i1", "<i1" } }, { DT_U8, { "|u1", "<u1" } }, { DT_I4, { "|i1", "<i1" } },
-    { DT_U4, { "|u1", "<u1" } }, { DT_BOOL, { "|b1", "<b1" } },
+    { DT_F8E4M3, { "|u1", "<V1", "|V1" } }, { DT_F8E5M2, { "|u1", "<V1", "|V1" } }, { DT_I64, { "<i8" } },
+    { DT_I32, { "<i4" } }, { DT_I16, { "<i2" } }, { DT_I8, { "|i1", "<i1" } }, { DT_U8, { "|u1", "<u1" } },
+    { DT_I4, { "|i1", "<i1" } }, { DT_U4, { "|u1", "<u1" } }, { DT_BOOL, { "|b1", "<b1" } },
 };
 _Static_assert(COUNT_OF(names) == DT_COUNT, "every dtype has a name in numpy");
 
@@ -152,12 +155,16 @@ static uint64_t element_size(const char *descr) {
     return descr[1] == 'U' ? 4 * n : n;
 }
 
-/* "f64[1, 3]"; a dtype that is none of ours stands as numpy writes it. Bits count as integers here. */
+/* Those of our dtypes that numpy has: the others share a name with one of them. */
+static bool is_numpys(DType t) {
+    return t != DT_BF16 && t != DT_I4 && t != DT_U4 && t != DT_F8E4M3 && t != DT_F8E5M2;
+}
+
+/* "f64[1, 3]"; a dtype that is none of ours stands as numpy writes it. */
 static const char *array_text(Ctx *c, const Npy *a) {
     const char *dtype = a->descr;
-    for (unsigned t = DT_COUNT; t-- > 0; )
-        if ((DType)t != DT_BF16 && (DType)t != DT_I4 && (DType)t != DT_U4 && (DType)t != DT_F8E4M3 && (DType)t != DT_F8E5M2 &&
-            holds(a, (DType)t))
+    for (unsigned t = 0; t < DT_COUNT; t++)
+        if (is_numpys((DType)t) && holds(a, (DType)t))
             dtype = dtype_name((DType)t);
     return arena_printf(c->scratch, "%s%s", dtype, shape_text(c->scratch, &a->shape));
 }
@@ -169,7 +176,8 @@ static bool check_size(Ctx *c, Npy *a) {
     if (nbytes == 0)
         return refuse(c, a, "its elements have the dtype '%s', which is no number and no truth value", a->descr);
     if (a->descr[0] == '>')
-        return refuse(c, a, "its elements are big-endian ('%s'); x.astype('<%s') gives what netc reads", a->descr, a->descr + 1);
+        return refuse(c, a, "its elements are big-endian ('%s'); x.astype('<%s') gives what netc reads", a->descr,
+                      a->descr + 1);
     bool empty = false;
     for (unsigned i = 0; i < a->shape.rank; i++)
         empty = empty || a->shape.dim[i] == 0;
@@ -184,6 +192,12 @@ static bool check_size(Ctx *c, Npy *a) {
                                      (unsigned long long)nbytes, (unsigned long long)there);
 }
 
+/* Two bytes in version 1, four later. */
+static uint64_t header_length(const unsigned char *p) {
+    uint64_t length = p[8] | (uint64_t)p[9] << 8;
+    return p[6] == 1 ? length : length | (uint64_t)p[10] << 16 | (uint64_t)p[11] << 24;
+}
+
 static bool read_npy(Ctx *c, Npy *a) {
     const unsigned char *p = a->file.bytes;
     if (a->file.size < 10 || memcmp(p, "\x93NUMPY", 6) != 0)
@@ -191,10 +205,9 @@ static bool read_npy(Ctx *c, Npy *a) {
     if (p[6] < 1 || p[6] > 3)
         return refuse(c, a, "it is a .npy file of version %u.%u; netc reads 1.0, 2.0 and 3.0", p[6], p[7]);
     uint64_t start = p[6] == 1 ? 10 : 12;
-    uint64_t length = a->file.size < start ? UINT64_MAX : p[8] | (uint64_t)p[9] << 8 | (p[6] == 1 ? 0 : (uint64_t)p[10] << 16 | (uint64_t)p[11] << 24);
-    if (a->file.size < start || length > a->file.size - start)
+    if (a->file.size < start || header_length(p) > a->file.size - start)
         return refuse(c, a, "it is cut short: its header does not end");
-    a->data = start + length;
+    a->data = start + header_length(p);
     Scan s = { (const char *)p + start, (const char *)p + a->data };
     return read_header(c, a, s) && check_size(c, a);
 }
@@ -235,8 +248,8 @@ bool npy_fits(Ctx *c, const Npy *a, const Value *input) {
     DType t = input->type.dtype;
     if (holds(a, t) && shape_equal(&a->shape, &input->type.shape))
         return in_range(c, a, input);
-    Diag *d = diag(c, DIAG_ARRAY_FILE, input->span, "%s holds %s, but the input %s is %s", a->path, array_text(c, a), input->name,
-                   type_text(c->scratch, &input->type));
+    Diag *d = diag(c, DIAG_ARRAY_FILE, input->span, "%s holds %s, but the input %s is %s", a->path, array_text(c, a),
+                   input->name, type_text(c->scratch, &input->type));
     if (!holds(a, t) && (t == DT_BF16 || t == DT_F8E4M3 || t == DT_F8E5M2))
         diag_help(c, d, "numpy has no %s: its bits are given as %s", dtype_name(t), names_of(t)[0]);
     else if (!holds(a, t))

@@ -1,7 +1,8 @@
-/* ranges.c - which integers an input may hold, so that every operator that reads them finds a class, a row or a divisor it
- * can take. One pass over the ops from the last to the first: what an operator asks of its result it asks of the operand
- * whose elements the result holds, moved by what is added to them. Where nothing is asked an input holds 0 to 99. A
- * demand that goes through other arithmetic is not seen; the run then says which index was out of range. O(ops). */
+/* ranges.c - which integers an input may hold, so that every operator that reads them finds a class, a row or a
+ * divisor it can take. One pass over the ops from the last to the first: what an operator asks of its result it asks
+ * of the operand whose elements the result holds, moved by what is added to them. Where nothing is asked an input
+ * holds 0 to 99. A demand that goes through other arithmetic is not seen; the run then says which index was out of
+ * range. O(ops). */
 #include "frontend/arrays.h"
 
 enum { USUAL = 99 };
@@ -73,9 +74,9 @@ static void ask_operands(Range *ranges, const Op *op) {
     }
     case OP_FLOOR_DIV: case OP_REMAINDER: ask(ranges, op->in[1], (Range){ 1, INT64_MAX }); break;
     case OP_ADD: case OP_SUB: ask_through_sum(ranges, op); break;
-    case OP_EXPAND: case OP_TILE: case OP_FLIP: case OP_ROLL: case OP_PAD: case OP_CHANNEL_SHUFFLE: case OP_PIXEL_SHUFFLE:
-    case OP_PIXEL_UNSHUFFLE: case OP_COPY: case OP_CAST: case OP_WHERE: case OP_MASKED_FILL: case OP_TRIL: case OP_TRIU:
-    case OP_SORT: case OP_TOPK: case OP_AMAX: case OP_AMIN:
+    case OP_EXPAND: case OP_TILE: case OP_FLIP: case OP_ROLL: case OP_PAD: case OP_CHANNEL_SHUFFLE:
+    case OP_PIXEL_SHUFFLE: case OP_PIXEL_UNSHUFFLE: case OP_COPY: case OP_CAST: case OP_WHERE: case OP_MASKED_FILL:
+    case OP_TRIL: case OP_TRIU: case OP_SORT: case OP_TOPK: case OP_AMAX: case OP_AMIN:
         ask_through_moves(ranges, op);
         break;
     default:

@@ -1,7 +1,8 @@
-/* safetensors.c - the safetensors format: eight bytes with the length of a JSON header, the header (name: dtype, shape,
- * data_offsets), the elements. cJSON reads the JSON, at most 1000 levels deep; everything else is checked here, for all
- * tensors, used or not: a header of at most 100 MB, no key missing or twice, sizes that fit the shapes, and tensors that
- * fill the data without a gap or an overlap, as the format demands. O(tensors log tensors); elements are not touched. */
+/* safetensors.c - the safetensors format: eight bytes with the length of a JSON header, the header (name: dtype,
+ * shape, data_offsets), the elements. cJSON reads the JSON, at most 1000 levels deep; everything else is checked
+ * here, for all tensors, used or not: a header of at most 100 MB, no key missing or twice, sizes that fit the shapes,
+ * and tensors that fill the data without a gap or an overlap, as the format demands. O(tensors log tensors); elements
+ * are not touched. */
 #include "frontend/arrays.h"
 
 #include <cjson/cJSON.h>
@@ -13,7 +14,8 @@ enum { LENGTH = 8, MAX_HEADER = 100 * 1000 * 1000 };
 typedef unsigned long long ull;
 
 static const struct { const char *name; DType type; } dtypes[] = {
-    { "F64", DT_F64 }, { "F32", DT_F32 }, { "F16", DT_F16 }, { "BF16", DT_BF16 }, { "F8_E4M3", DT_F8E4M3 }, { "F8_E5M2", DT_F8E5M2 },
+    { "F64", DT_F64 }, { "F32", DT_F32 }, { "F16", DT_F16 }, { "BF16", DT_BF16 },
+    { "F8_E4M3", DT_F8E4M3 }, { "F8_E5M2", DT_F8E5M2 },
     { "I64", DT_I64 }, { "I32", DT_I32 }, { "I16", DT_I16 }, { "I8", DT_I8 }, { "U8", DT_U8 }, { "BOOL", DT_BOOL },
 };
 /* Of the format, but not of netc: their sizes are checked all the same. */
@@ -29,7 +31,9 @@ static bool refuse(Ctx *c, const Safetensors *f, const char *fmt, ...) {
 }
 
 static const char *bytes_text(Ctx *c, uint64_t n) {
-    return n == UINT64_MAX ? "more than a file can have" : arena_printf(c->scratch, n == 1 ? "%llu byte" : "%llu bytes", (ull)n);
+    if (n == UINT64_MAX)
+        return "more than a file can have";
+    return arena_printf(c->scratch, n == 1 ? "%llu byte" : "%llu bytes", (ull)n);
 }
 
 /* one tensor */
@@ -51,9 +55,10 @@ static uint64_t find_dtype(FileTensor *t) {
 
 /* JSON's numbers are doubles to cJSON: whole ones are exact up to 2^53, which no file reaches. */
 static bool read_size(const cJSON *v, uint64_t *n) {
-    if (!cJSON_IsNumber(v) || !(v->valuedouble >= 0 && v->valuedouble < 0x1p53) || v->valuedouble != floor(v->valuedouble))
+    double d = cJSON_IsNumber(v) ? v->valuedouble : -1;
+    if (!(d >= 0 && d < 0x1p53) || d != floor(d))
         return false;
-    *n = (uint64_t)v->valuedouble;
+    *n = (uint64_t)d;
     return true;
 }
 
@@ -100,14 +105,15 @@ static bool read_tensor(Ctx *c, Safetensors *f, const cJSON *entry, uint64_t roo
     uint64_t element = find_dtype(&t), nbytes = element;
     if (!read_shape(c, f, &t, only(entry, "shape"), &nbytes))
         return false;
-    if (!cJSON_IsArray(offsets) || cJSON_GetArraySize(offsets) != 2 || !read_size(cJSON_GetArrayItem(offsets, 0), &t.begin) ||
-        !read_size(cJSON_GetArrayItem(offsets, 1), &t.end))
+    if (!cJSON_IsArray(offsets) || cJSON_GetArraySize(offsets) != 2 ||
+        !read_size(cJSON_GetArrayItem(offsets, 0), &t.begin) || !read_size(cJSON_GetArrayItem(offsets, 1), &t.end))
         return refuse(c, f, "the data_offsets of %s are no two sizes", name);
     if (t.begin > t.end || t.end > room)
-        return refuse(c, f, "the tensor %s lies at bytes %llu to %llu of %llu", name, (ull)t.begin, (ull)t.end, (ull)room);
+        return refuse(c, f, "the tensor %s lies at bytes %llu to %llu of %llu", name, (ull)t.begin, (ull)t.end,
+                      (ull)room);
     if (element && t.end - t.begin != nbytes)
-        return refuse(c, f, "the tensor %s has %s, but its dtype %s and shape make %s", name, bytes_text(c, t.end - t.begin), t.dtype,
-                      bytes_text(c, nbytes));
+        return refuse(c, f, "the tensor %s has %s, but its dtype %s and shape make %s", name,
+                      bytes_text(c, t.end - t.begin), t.dtype, bytes_text(c, nbytes));
     vec_push(c->unit, &f->tensors, t);
     return true;
 }
@@ -133,7 +139,8 @@ static bool check_places(Ctx *c, const Safetensors *f, uint64_t room) {
         if (sorted[i]->begin < at)
             return refuse(c, f, "the tensors %s and %s overlap", sorted[i - 1]->name, sorted[i]->name);
         if (sorted[i]->begin > at)
-            return refuse(c, f, "before the tensor %s there is a gap of %s", sorted[i]->name, bytes_text(c, sorted[i]->begin - at));
+            return refuse(c, f, "before the tensor %s there is a gap of %s", sorted[i]->name,
+                          bytes_text(c, sorted[i]->begin - at));
         at = sorted[i]->end;
     }
     return at == room || refuse(c, f, "behind its last tensor there is a rest of %s", bytes_text(c, room - at));

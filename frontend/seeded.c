@@ -2,9 +2,10 @@
  *
  *     z(i) = splitmix64 of fnv1a64(NAME) + seed * 0x9E3779B97F4A7C15 + i
  *
- * so that any part of a tensor can be made without the rest. An input is uniform in [-1, 1); integers and truth values
- * are uniform in their range; a stored tensor begins as its Init says, by PyTorch's rules. Values are computed in double
- * and rounded once. Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014. O(elements). */
+ * so that any part of a tensor can be made without the rest. An input is uniform in [-1, 1); integers and truth
+ * values are uniform in their range; a stored tensor begins as its Init says, by PyTorch's rules. Values are computed
+ * in double and rounded once. Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014.
+ * O(elements). */
 #include "frontend/arrays.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
-/* weights.c - the tensors of a weights file for the stored tensors of a network, by name. A name that is missing keeps its
- * start value and one that nothing asks for is left: both are warnings, each said once with a few of the names and what
- * may have been meant. A file that has none of the names is for another network: an error. What inference does not read
- * (batch_norm's num_batches_tracked) is not missed. O(tensors + ops). */
+/* weights.c - the tensors of a weights file for the stored tensors of a network, by name. A name that is missing
+ * keeps its start value and one that nothing asks for is left: both are warnings, each said once with a few of the
+ * names and what may have been meant. A file that has none of the names is for another network: an error. What
+ * inference does not read (batch_norm's num_batches_tracked) is not missed. O(tensors + ops). */
 #include "frontend/arrays.h"
 
 enum { SHOWN = 8 };
@@ -22,8 +22,8 @@ static bool fits(Ctx *c, const char *path, const FileTensor *t, const Value *v) 
         same = t->dim[i] == s->dim[i];
     if (same)
         return true;
-    Diag *d = diag(c, DIAG_WEIGHTS_FILE, v->span, "%s: the tensor %s is %s, but the network's is %s", path, t->name, file_type(c, t),
-                   type_text(c->scratch, &v->type));
+    Diag *d = diag(c, DIAG_WEIGHTS_FILE, v->span, "%s: the tensor %s is %s, but the network's is %s", path, t->name,
+                   file_type(c, t), type_text(c->scratch, &v->type));
     if (dtype_bits(v->type.dtype) < 8)
         diag_help(c, d, "safetensors files have no %s", dtype_name(v->type.dtype));
     return false;
@@ -76,19 +76,21 @@ bool weights_match(Ctx *c, const Graph *g, Safetensors *f, const FileTensor **by
         if (!f->tensors.p[i].used)
             vec_push(c->unit, &unused, f->tensors.p[i].name);
     if (missing.n && found == 0) {
-        Diag *d = diag(c, DIAG_WEIGHTS_FILE, (Span){ 0 }, "%s has none of the network's %zu stored tensors", f->path, g->stored.n);
+        Diag *d = diag(c, DIAG_WEIGHTS_FILE, (Span){ 0 }, "%s has none of the network's %zu stored tensors", f->path,
+                       g->stored.n);
         list(c, d, "in the file", &unused, &missing);
         diag_help(c, d, "netc --emit=weights-list prints the names that the network asks for");
         return false;
     }
     if (missing.n) {
-        Diag *d = diag(c, DIAG_MISSING_WEIGHT, (Span){ 0 }, "%s lacks %zu of the network's %zu stored tensors, which are made from the seed",
-                       f->path, missing.n, g->stored.n);
+        Diag *d = diag(c, DIAG_MISSING_WEIGHT, (Span){ 0 },
+                       "%s lacks %zu of the network's %zu stored tensors, which are made from the seed", f->path,
+                       missing.n, g->stored.n);
         list(c, d, "missing", &missing, &unused);
     }
     if (unused.n) {
-        Diag *d = diag(c, DIAG_UNUSED_WEIGHT, (Span){ 0 }, "%s has %zu tensor%s that the network does not ask for", f->path, unused.n,
-                       unused.n == 1 ? "" : "s");
+        Diag *d = diag(c, DIAG_UNUSED_WEIGHT, (Span){ 0 }, "%s has %zu tensor%s that the network does not ask for",
+                       f->path, unused.n, unused.n == 1 ? "" : "s");
         list(c, d, "unused", &unused, &missing);
     }
     return ok;

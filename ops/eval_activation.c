@@ -49,7 +49,8 @@ static double activation(OpKind kind, double x, double a, double b) {
 
 static void map(Eval *e, double a, double b) {
     const Tensor *x = e->in[0];
-    for (uint64_t i = 0; i < x->n; i++) e->out->f[i] = activation(e->op->kind, x->is_int ? (double)x->i[i] : x->f[i], a, b);
+    for (uint64_t i = 0; i < x->n; i++)
+        e->out->f[i] = activation(e->op->kind, x->is_int ? (double)x->i[i] : x->f[i], a, b);
 }
 
 /* relu, relu6 and hardtanh, which integers have too. */

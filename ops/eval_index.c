@@ -30,7 +30,8 @@ static void index_select(Eval *e) {
     const Tensor *x = e->in[0], *index = e->in[1];
     const Shape *s = &x->type.shape;
     unsigned axis = (unsigned)op_int(e->op, A_dim);
-    uint64_t extent = s->rank ? s->dim[axis] : 1, behind = elems_behind(s, axis), before = s->rank ? elems_before(s, axis) : 1, at;
+    uint64_t extent = s->rank ? s->dim[axis] : 1, before = s->rank ? elems_before(s, axis) : 1,
+             behind = elems_behind(s, axis), at;
     for (uint64_t i = 0; i < index->n; i++) {
         if (!index_at(e, index, i, extent, &at)) return;
         for (uint64_t b = 0; b < before; b++)

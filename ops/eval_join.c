@@ -1,5 +1,5 @@
-/* eval_join.c - cat and stack: for each place of the axes before the joined one, a run of every operand in turn. An empty
- * operand adds nothing, whatever its rank. O(elements). */
+/* eval_join.c - cat and stack: for each place of the axes before the joined one, a run of every operand in turn. An
+ * empty operand adds nothing, whatever its rank. O(elements). */
 #include "ops/axes.h"
 #include "ops/eval_move.h"
 

@@ -28,7 +28,9 @@ void eval_part(Eval *e) {
     const Shape *r = &e->out->type.shape;
     switch (op->kind) {
     case OP_CHUNK: case OP_SPLIT: pieces(e, axis); break;
-    case OP_SLICE: take(x, axis, (uint64_t)op_int(op, A_start), (uint64_t)op_int(op, A_step), r->dim[axis], e->out); break;
+    case OP_SLICE:
+        take(x, axis, (uint64_t)op_int(op, A_start), (uint64_t)op_int(op, A_step), r->dim[axis], e->out);
+        break;
     case OP_NARROW: take(x, axis, (uint64_t)op_int(op, A_start), 1, r->dim[axis], e->out); break;
     case OP_SELECT: take(x, axis, (uint64_t)op_int(op, A_index), 1, 1, e->out); break;
     default: ice("eval: %s is not of the family part", op_info(op->kind)->name);

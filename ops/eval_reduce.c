@@ -70,7 +70,8 @@ static void mean(Eval *e) {
 
 static void var(Eval *e) {
     const Tensor *x = e->in[0];
-    double *means = NEW_ARRAY(e->arena, double, e->out->n), left = (double)fold_of(e).count - (double)op_int(e->op, A_correction);
+    double *means = NEW_ARRAY(e->arena, double, e->out->n);
+    double left = (double)fold_of(e).count - (double)op_int(e->op, A_correction);
     mean(e);
     for (uint64_t i = 0; i < e->out->n; i++) {
         means[i] = e->out->f[i];
@@ -167,7 +168,8 @@ static void cumsum(Eval *e) {
 }
 
 /* Merges places[lo..mid) and places[mid..hi), each in order, into `to`; of equal elements those from the left first. */
-static void merge(const Tensor *x, const uint64_t *places, uint64_t lo, uint64_t mid, uint64_t hi, bool descending, uint64_t *to) {
+static void merge(const Tensor *x, const uint64_t *places, uint64_t lo, uint64_t mid, uint64_t hi, bool descending,
+                  uint64_t *to) {
     uint64_t a = lo, b = mid;
     for (uint64_t k = lo; k < hi; k++) {
         bool right = a == mid || (b < hi && before(x, places[b], places[a], descending));

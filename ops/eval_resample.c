@@ -1,10 +1,10 @@
-/* eval_resample.c - pad, tile, flip, roll: each axis of the result reads the operand's by a table of places; interpolate:
- * by a table of weighted places, the taps, so that one loop does every mode.
+/* eval_resample.c - pad, tile, flip, roll: each axis of the result reads the operand's by a table of places;
+ * interpolate: by a table of weighted places, the taps, so that one loop does every mode.
  *
- * Sampled places are PyTorch's. Nearest is the one mode in which rounding chooses between elements: its scale and product
- * are in float, as there, unless the tensor is f64. The others compute in double: linear from clamped places, cubic
- * (a = -0.75) from places clamped tap by tap, area from the bounds of adaptive average pools. What an integer tensor
- * gets is rounded to nearest even and clamped to its range. O(elements of the result times taps). */
+ * Sampled places are PyTorch's. Nearest is the one mode in which rounding chooses between elements: its scale and
+ * product are in float, as there, unless the tensor is f64. The others compute in double: linear from clamped places,
+ * cubic (a = -0.75) from places clamped tap by tap, area from the bounds of adaptive average pools. What an integer
+ * tensor gets is rounded to nearest even and clamped to its range. O(elements of the result times taps). */
 #include "ops/axes.h"
 #include "ops/eval_move.h"
 
@@ -13,7 +13,7 @@
 
 /* ---- pad, tile, flip, roll ---- */
 
-/* Which place of an axis of n elements the result reads at k, when `before` are added in front of it and `after` behind;
+/* Which place of an axis of n elements the result reads at k, when `before` are added in front and `after` behind;
  * -1: none. Negative amounts crop. What goes round, goes round what is left of the axis. */
 static int64_t padded(const char *mode, int64_t k, int64_t n, int64_t before, int64_t after) {
     int64_t p = k - before;
@@ -91,7 +91,11 @@ typedef struct Taps {
     double *weight;                                       /* 0 behind the last tap */
 } Taps;
 
-typedef struct Axis { uint64_t in, out; double scale; bool corners; } Axis;    /* scale: of scale_factor, 0 where it has no say */
+typedef struct Axis {
+    uint64_t in, out;
+    double scale;                                         /* scale_factor; 0 where it has no say */
+    bool corners;
+} Axis;
 
 /* How far apart samples lie. */
 static double spacing(const Axis *a) {
