@@ -118,7 +118,7 @@ $(B)/tests/unit/%: tests/unit/%.c tests/unit/check.h $(B)/libnetc.a
 	@mkdir -p $(@D)
 	$(CC) $(STD) $(WARN) $(CFLAGS) $(INCLUDE) -o $@ $< $(B)/libnetc.a $(LIBS)
 # Random networks: randnet prints one, check_random checks thousands.
-GEN      = $(B)/tests/gen/randnet $(B)/tests/gen/check_random
+GEN      = $(B)/tests/gen/randnet $(B)/tests/gen/check_random $(B)/tests/gen/emit_random
 GENERATOR = tests/gen/gen.c tests/gen/gen_ops.c tests/gen/gen_blocks.c
 $(GEN): $(B)/tests/gen/%: tests/gen/%.c $(GENERATOR) tests/gen/gen.h $(B)/libnetc.a
 	@mkdir -p $(@D)

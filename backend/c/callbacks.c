@@ -148,17 +148,15 @@ const char *cb_store(StepText *s, const char *name, const Op *of) {
     put_value(s, last, s->arith);
     if (has_place(s, last)) sb_printf(out, "    %s\n", store_text(s, last, "i", local_name(s, last)));
     size_t k = 0;
+    while (k < s->step->ops.n && op_at(s, k)->id <= of->id) k++;
     for (; k < s->step->ops.n && !op_remaps(op_at(s, k)); k++) {
-        const Op *op = op_at(s, k);
-        if (op->id <= of->id) continue;
-        point_statements(s, out, op, "i");
-        last = op->out[0];
+        point_statements(s, out, op_at(s, k), "i");
+        last = op_at(s, k)->out[0];
         if (has_place(s, last)) sb_printf(out, "    %s\n", store_text(s, last, "i", local_name(s, last)));
     }
-    while (k < s->step->ops.n && op_at(s, k)->id <= of->id) k++;
-    for (size_t first = k; k < s->step->ops.n; k++) {
-        const Value *v = op_at(s, k)->out[0];
-        if (k + 1 == s->step->ops.n) sb_printf(out, "    %s\n", store_text(s, v, stored_index(s, first, v), local_name(s, last)));
+    if (k < s->step->ops.n) {                             /* reshapes and transposes say where it is stored */
+        const Value *v = op_at(s, s->step->ops.n - 1)->out[0];
+        sb_printf(out, "    %s\n", store_text(s, v, stored_index(s, k, v), local_name(s, last)));
     }
     sb_puts(out, "}\n");
     return name;

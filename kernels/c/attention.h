@@ -5,10 +5,9 @@
  * q(b, row, e), k(b, key, e), v(b, key, f); score(i, s) and share(i, p) with i in [batch, rows, keys]; y(i) of
  * [batch, rows, width]. A row all of whose scores are -inf gives NaN. */
 
-enum { ATTENTION_ROW = 2048, ATTENTION_WIDTH = 64, ATTENTION_LANES = 16 };
-
 #ifndef NETC_ATTENTION
 #define NETC_ATTENTION
+enum { ATTENTION_ROW = 2048, ATTENTION_WIDTH = 64, ATTENTION_LANES = 16 };
 typedef struct Attention { size_t batch, rows, keys, depth, width; } Attention;
 #endif
 

@@ -5,10 +5,9 @@
  * Blocks of CONV_CHANNELS results share what they read. With one channel a group (depthwise) there is nothing to share:
  * those run in index order, so that the result may lie over the operand as far as it never passes what is still read. */
 
-enum { CONV_CHANNELS = 4, CONV_ROW = 64 };
-
 #ifndef NETC_CONV
 #define NETC_CONV
+enum { CONV_CHANNELS = 4, CONV_ROW = 64 };
 typedef struct Conv {
     size_t n, groups, ic, oc;                             /* batch; channels of one group */
     size_t id, ih, iw, od, oh, ow;                        /* extents of operand and result: depth, height, width */

@@ -5,10 +5,9 @@
  * matmul_dot where neighbours along the sum are (linear's weight, a transposed operand); there the sum runs in
  * MATMUL_LANES parts, which are added at the end. */
 
-enum { MATMUL_ROWS = 4, MATMUL_COLUMNS = 256, MATMUL_DEPTH = 256, MATMUL_LANES = 16 };
-
 #ifndef NETC_MATMUL
 #define NETC_MATMUL
+enum { MATMUL_ROWS = 4, MATMUL_COLUMNS = 256, MATMUL_DEPTH = 256, MATMUL_LANES = 16 };
 typedef struct Matmul { size_t batch, m, n, k; } Matmul;
 #endif
 

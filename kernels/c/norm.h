@@ -2,7 +2,10 @@
  * mean, then the squares of what differs from it. A row is read whole before its first element is written, and
  * element i is written after it was read for the last time: the result may lie over the operand. */
 
+#ifndef NETC_NORM
+#define NETC_NORM
 enum { NORM_LANES = 8 };
+#endif
 
 /* The sum of x, or of the squares of x - mean, over n elements from `first` on. */
 KERNEL double K(moment)(const void *env, num (*x)(const void *, size_t), size_t first, size_t n, double mean, int squared) {

@@ -4,10 +4,9 @@
  *
  * Gates in PyTorch's order: lstm input, forget, cell, output; gru reset, update, new (whose two halves stay apart). */
 
-enum { RECURRENT_LANES = 16 };
-
 #ifndef NETC_RECURRENT
 #define NETC_RECURRENT
+enum { RECURRENT_LANES = 16 };
 enum { RECURRENT_LSTM, RECURRENT_GRU, RECURRENT_TANH, RECURRENT_RELU };
 typedef struct Recurrent {
     int kind, reverse;

@@ -1,0 +1,67 @@
+#!/usr/bin/env python3
+"""emit.py NETC [--full] - generated C against the reference evaluator (tests/emit/harness.h says what is checked).
+
+Random networks at every level, many in one file: compiled by gcc and by clang with every warning an error, once as it is and
+once with NETC_POISON. The last line is `N passed, N failed`.
+"""
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+STRICT = ["-std=c11", "-Wall", "-Wextra", "-Werror", "-pedantic"]
+
+
+def emit(netc, folder, args):
+    tool = os.path.join(os.path.dirname(netc), "tests", "gen", "emit_random")
+    done = subprocess.run([tool, folder] + args, capture_output=True, text=True)
+    return done.stderr[-2000:] if done.returncode else ""
+
+
+def check(folder, compiler, flags):
+    """Compiles all networks of the folder and runs them; the counts of passed and failed, and what was printed."""
+    program = os.path.join(folder, "run-" + compiler + "-" + re.sub(r"\W", "", "".join(flags)))
+    done = subprocess.run([compiler] + STRICT + flags + ["-I", os.path.dirname(HERE), "-I", folder, "-o", program,
+                                                         os.path.join(folder, "all.c"), "-lm"], capture_output=True, text=True)
+    if done.returncode:
+        return 0, 1, f"{compiler}: {done.stderr[:3000]}"
+    done = subprocess.run([program], capture_output=True, text=True, cwd=folder)
+    counts = re.search(r"^(\d+) passed, (\d+) failed$", done.stdout, re.M)
+    if not counts:
+        return 0, 1, f"{program}: exit status {done.returncode}: {done.stdout[-1500:]}{done.stderr[-500:]}"
+    lines = [line for line in done.stdout.splitlines() if line.startswith("FAIL")]
+    return int(counts.group(1)), int(counts.group(2)), "\n".join(f"{compiler} {' '.join(flags)}: {line}" for line in lines[:20])
+
+
+def job(netc, args, compiler, flags):
+    with tempfile.TemporaryDirectory() as folder:
+        trouble = emit(netc, folder, args)
+        if trouble:
+            return 0, 1, f"emit_random {' '.join(args)}: {trouble}"
+        return check(folder, compiler, flags)
+
+
+def main():
+    netc, full = os.path.abspath(sys.argv[1]), "--full" in sys.argv[2:]
+    compilers = [c for c in ("gcc", "clang") if shutil.which(c)]
+    jobs = []
+    for i in range(60 if full else 4):
+        compiler = compilers[i % len(compilers)]
+        flags = ["-O1"] if i % 4 < 2 else ["-O0", "-DNETC_POISON"]
+        jobs.append(([f"--first={i * 6}", "--count=6"], compiler, flags))
+    passed = failed = 0
+    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        for ok, bad, text in pool.map(lambda j: job(netc, *j), jobs):
+            passed, failed = passed + ok, failed + bad
+            if text:
+                print(text)
+    print(f"{passed} passed, {failed} failed")
+    return failed != 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
