@@ -17,7 +17,7 @@
 enum {
     MAX_WORK = 4000000, NOISY_DIVES = 100, WHEEL_ROUNDS = 100,
     GREEDY_FIRST = 1 << 12, GREEDY_OBJECTS = 1 << 15,     /* greedy rules are quadratic: up to so many they are cheap, or done at all */
-    DIVE_WORK = 1 << 29,                                  /* no dive begins when more than that is used up; a million objects */
+    DIVE_WORK = 1 << 28,                                  /* no dive begins when more than that is used up; a million objects */
     IMPROVE_WORK = 2000000, IMPROVE_PER_OBJECT = 2000, IMPROVE_MOST = 100000000
 };
 
@@ -123,8 +123,11 @@ static void squeaky_wheel(Dsa *d, const double *start, const char *rule) {
 }
 
 static void in_time(Dsa *d, bool tight, const char *rule) {
-    if (!at_bound(d))
-        keep_best(d, dsa_in_time(d->arena, d->pb, tight, d->offset), rule);
+    if (at_bound(d))
+        return;
+    Arena *room = arena_new();
+    keep_best(d, dsa_in_time(room, d->pb, tight, d->offset), rule);
+    arena_free(room);
 }
 
 /* Dives below the best of all rules. They start from the objects' offsets and leave theirs there. */
@@ -173,19 +176,17 @@ static bool any_pinned(const DsaProblem *pb) {
 
 DsaResult dsa_place(Arena *scratch, DsaProblem *pb) {
     size_t n = pb->n;
-    Dsa d = {.pb = pb, .arena = scratch, .plain = dsa_plain(pb)};
     bool pinned = any_pinned(pb);
     if (n == 0)
         return (DsaResult){0, "empty", 0};
-    d.bound = pb->bound ? pb->bound : dsa_load(scratch, pb);
-    d.offset = NEW_ARRAY(scratch, uint64_t, n);
-    d.best = NEW_ARRAY(scratch, uint64_t, n);
-    d.order = NEW_ARRAY(scratch, uint32_t, n);
-    d.keys = NEW_ARRAY(scratch, DsaKey, n);
+    Arena *room = arena_new();                            /* nothing of it is needed by the caller, and it is large */
+    Dsa d = {.pb = pb, .arena = room, .plain = dsa_plain(pb), .bound = pb->bound ? pb->bound : dsa_load(room, pb),
+             .offset = NEW_ARRAY(room, uint64_t, n), .best = NEW_ARRAY(scratch, uint64_t, n), .order = NEW_ARRAY(room, uint32_t, n),
+             .keys = NEW_ARRAY(room, DsaKey, n)};
     in_time(&d, false, "in time order, first gap");
     in_time(&d, true, "in time order, tightest gap");
     if (!done(&d)) {
-        d.by = dsa_measure(scratch, pb);
+        d.by = dsa_measure(room, pb);
         if (d.plain)
             rules_for_plain(&d, pinned);
         if (!d.plain || pinned)
@@ -193,5 +194,6 @@ DsaResult dsa_place(Arena *scratch, DsaProblem *pb) {
     }
     for (size_t i = 0; i < n; i++)
         pb->objects[i].offset = d.best[i];
+    arena_free(room);
     return (DsaResult){d.height, d.rule, d.work};
 }

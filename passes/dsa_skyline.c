@@ -30,7 +30,7 @@ typedef struct Stretch {
     uint64_t height;
     uint32_t left, right;                                 /* neighbours; NONE at the ends */
     uint32_t first, last;                                 /* steps, both included */
-    bool gone;                                            /* merged into another */
+    bool gone;                                            /* merged into another; its place may be used again */
 } Stretch;
 
 typedef struct Low { uint64_t height; uint32_t stretch; } Low;
@@ -38,6 +38,7 @@ typedef struct Low { uint64_t height; uint32_t stretch; } Low;
 typedef struct Column { uint64_t end, raised; } Column;   /* of a range of steps: largest height in the end; waste of all of them */
 
 struct Skyline {
+    Arena *arena;
     const DsaProblem *pb;
     uint32_t n, leaves;                                   /* objects of some size; leaves of the tree, a power of two */
     Point *point;                                         /* in the order of the curve */
@@ -47,9 +48,9 @@ struct Skyline {
     Node *empty, *node;                                   /* the boxes alone; [1] is the root, [leaves + i] the i-th leaf */
     uint32_t *step, nsteps, columns;                      /* distinct first steps, sorted; a power of two not below their number */
     Column *load, *column;                                /* before anything lies; now */
-    Stretch *stretch;
-    Low *low;                                             /* binary heap */
-    uint32_t nstretches, nlow;
+    VEC(Stretch) stretch;
+    VEC(uint32_t) spare;                                  /* stretches that are gone */
+    VEC(Low) low;                                         /* binary heap; entries of another height than their stretch are stale */
 };
 
 bool dsa_plain(const DsaProblem *pb) {
@@ -230,6 +231,7 @@ static void raise_steps(const Skyline *s, Column *c, uint32_t first, uint32_t la
 Skyline *skyline_new(Arena *arena, const DsaProblem *pb) {
     Skyline *s = NEW(arena, Skyline);
     size_t n = pb->n;
+    s->arena = arena;
     s->pb = pb;
     s->point = NEW_ARRAY(arena, Point, n);
     s->place = NEW_ARRAY(arena, uint32_t, n);
@@ -245,8 +247,6 @@ Skyline *skyline_new(Arena *arena, const DsaProblem *pb) {
     s->node = NEW_ARRAY(arena, Node, 2 * (size_t)s->leaves);
     s->load = NEW_ARRAY(arena, Column, 2 * (size_t)s->columns);
     s->column = NEW_ARRAY(arena, Column, 2 * (size_t)s->columns);
-    s->stretch = NEW_ARRAY(arena, Stretch, 2 * n + 1);
-    s->low = NEW_ARRAY(arena, Low, 4 * n + 4);
     find_boxes(s);
     for (uint32_t i = 0; i < pb->n; i++)
         if (pb->objects[i].nbytes > 0)
@@ -261,55 +261,61 @@ static bool lower(const Low *a, const Low *b) {
 }
 
 static void push_low(Skyline *s, uint32_t stretch) {
-    uint32_t i = s->nlow++;
-    Low x = {s->stretch[stretch].height, stretch};
-    for (; i > 0 && lower(&x, &s->low[(i - 1) / 2]); i = (i - 1) / 2)
-        s->low[i] = s->low[(i - 1) / 2];
-    s->low[i] = x;
+    Low x = {s->stretch.p[stretch].height, stretch};
+    vec_push(s->arena, &s->low, x);
+    Low *low = s->low.p;
+    size_t i = s->low.n - 1;
+    for (; i > 0 && lower(&x, &low[(i - 1) / 2]); i = (i - 1) / 2)
+        low[i] = low[(i - 1) / 2];
+    low[i] = x;
 }
 
 static Low pop_low(Skyline *s) {
-    Low top = s->low[0], x = s->low[--s->nlow];
-    uint32_t i = 0;
-    for (uint32_t c; (c = 2 * i + 1) < s->nlow; i = c) {
-        if (c + 1 < s->nlow && lower(&s->low[c + 1], &s->low[c]))
+    Low *low = s->low.p, top = low[0], x = low[--s->low.n];
+    size_t i = 0;
+    for (size_t c; (c = 2 * i + 1) < s->low.n; i = c) {
+        if (c + 1 < s->low.n && lower(&low[c + 1], &low[c]))
             c++;
-        if (!lower(&s->low[c], &x))
+        if (!lower(&low[c], &x))
             break;
-        s->low[i] = s->low[c];
+        low[i] = low[c];
     }
-    s->low[i] = x;
+    low[i] = x;
     return top;
 }
 
 static bool as_high(const Skyline *s, uint32_t stretch, uint64_t height) {
-    return stretch != NONE && s->stretch[stretch].height == height;
+    return stretch != NONE && s->stretch.p[stretch].height == height;
+}
+
+static Stretch *leave(Skyline *s, uint32_t at) {
+    vec_push(s->arena, &s->spare, at);
+    s->stretch.p[at].gone = true;
+    return &s->stretch.p[at];
 }
 
 /* Takes in neighbours of the same height. */
 static void widen(Skyline *s, uint32_t at) {
-    Stretch *x = &s->stretch[at];
+    Stretch *x = &s->stretch.p[at];
     while (as_high(s, x->left, x->height)) {
-        Stretch *y = &s->stretch[x->left];
-        y->gone = true;
+        Stretch *y = leave(s, x->left);
         x->first = y->first;
         x->left = y->left;
     }
     while (as_high(s, x->right, x->height)) {
-        Stretch *y = &s->stretch[x->right];
-        y->gone = true;
+        Stretch *y = leave(s, x->right);
         x->last = y->last;
         x->right = y->right;
     }
-    if (x->left != NONE) s->stretch[x->left].right = at;
-    if (x->right != NONE) s->stretch[x->right].left = at;
+    if (x->left != NONE) s->stretch.p[x->left].right = at;
+    if (x->right != NONE) s->stretch.p[x->right].left = at;
 }
 
 /* The lowest stretch, as wide as it is; it leaves the heap. */
 static uint32_t lowest(Skyline *s) {
     for (;;) {
         Low l = pop_low(s);
-        const Stretch *x = &s->stretch[l.stretch];
+        const Stretch *x = &s->stretch.p[l.stretch];
         if (x->gone || x->height != l.height)
             continue;
         widen(s, l.stretch);
@@ -319,9 +325,9 @@ static uint32_t lowest(Skyline *s) {
 
 /* Up to the lower neighbour. */
 static void raise_stretch(Skyline *s, uint32_t at) {
-    Stretch *x = &s->stretch[at];
-    uint64_t left = x->left != NONE ? s->stretch[x->left].height : UINT64_MAX;
-    uint64_t right = x->right != NONE ? s->stretch[x->right].height : UINT64_MAX;
+    Stretch *x = &s->stretch.p[at];
+    uint64_t left = x->left != NONE ? s->stretch.p[x->left].height : UINT64_MAX;
+    uint64_t right = x->right != NONE ? s->stretch.p[x->right].height : UINT64_MAX;
     uint64_t to = left < right ? left : right;
     raise_steps(s, s->column, x->first, x->last, to - x->height);
     x->height = to;
@@ -329,20 +335,24 @@ static void raise_stretch(Skyline *s, uint32_t at) {
 }
 
 static uint32_t new_stretch(Skyline *s, uint32_t first, uint32_t last, uint64_t height, uint32_t left, uint32_t right) {
-    uint32_t at = s->nstretches++;
-    s->stretch[at] = (Stretch){.height = height, .left = left, .right = right, .first = first, .last = last};
-    if (left != NONE) s->stretch[left].right = at;
-    if (right != NONE) s->stretch[right].left = at;
+    uint32_t at = s->spare.n > 0 ? s->spare.p[--s->spare.n] : (uint32_t)s->stretch.n;
+    Stretch x = {.height = height, .left = left, .right = right, .first = first, .last = last};
+    if (at == s->stretch.n)
+        vec_push(s->arena, &s->stretch, x);
+    else
+        s->stretch.p[at] = x;
+    if (left != NONE) s->stretch.p[left].right = at;
+    if (right != NONE) s->stretch.p[right].left = at;
     push_low(s, at);
     return at;
 }
 
 /* Steps first to last of the stretch get another height; what is beside them stays as low as it was. */
 static void cut(Skyline *s, uint32_t at, uint32_t first, uint32_t last, uint64_t height) {
-    Stretch old = s->stretch[at];
-    s->stretch[at].first = first;
-    s->stretch[at].last = last;
-    s->stretch[at].height = height;
+    Stretch old = s->stretch.p[at];
+    s->stretch.p[at].first = first;
+    s->stretch.p[at].last = last;
+    s->stretch.p[at].height = height;
     push_low(s, at);
     if (old.first < first)
         new_stretch(s, old.first, first - 1, old.height, old.left, at);
@@ -359,19 +369,19 @@ uint64_t skyline_dive(Skyline *s, const uint32_t *order, uint64_t limit, uint64_
     uint32_t left = s->n;
     rank_points(s, order);
     memcpy(s->column, s->load, 2 * (size_t)s->columns * sizeof *s->column);
-    s->nstretches = s->nlow = 0;
+    s->stretch.n = s->spare.n = s->low.n = 0;
     new_stretch(s, 0, UINT32_MAX, 0, NONE, NONE);
     for (uint32_t i = 0; i < s->pb->n; i++)
         offset[i] = s->place[i] == NONE ? 0 : DSA_NO_OFFSET;
     *work += s->n;
     while (left > 0) {
-        uint32_t at = lowest(s), r = first_within(s, s->stretch[at].first, s->stretch[at].last, work);
+        uint32_t at = lowest(s), r = first_within(s, s->stretch.p[at].first, s->stretch.p[at].last, work);
         if (r == NONE) {
             raise_stretch(s, at);
         } else {
             const Point *p = &s->point[s->holder[r]];
             const DsaObject *o = &s->pb->objects[p->object];
-            uint64_t from = s->stretch[at].height, to = up(from, o->align);
+            uint64_t from = s->stretch.p[at].height, to = up(from, o->align);
             offset[p->object] = to;
             height = larger(height, to + o->nbytes);
             if (to > from)
