@@ -220,6 +220,8 @@ static void fold_store(Layout *l, uint32_t anchor) {
         const Op *op = f->g->ops.p[r];
         if (op->nout != 1 || op_has(op, PARTS) || !can_remap(l, op->out[0]) || operand(l, op, 0) != v)
             break;
+        if (plan_denies(f->p, REWRITE_FUSE, r))
+            break;
         chain[n++] = op;
     }
     while (n > 0 && is_view(chain[n - 1]))
@@ -241,7 +243,7 @@ void fuse_layout(Ctx *ctx, Fuse *f) {
     l.chosen = NEW_ARRAY(ctx->scratch, uint32_t, f->g->ops.n);
     find_readers(&l);
     for (uint32_t i = 0; i < f->g->ops.n; i++)
-        if (f->p->fate[i] == FATE_RUN && op_writes_strided(f->g->ops.p[i]))
+        if (f->p->fate[i] == FATE_RUN && op_writes_strided(f->g->ops.p[i]) && !plan_denies(f->p, REWRITE_FUSE, i))
             fold_loads(&l, i);
     for (uint32_t i = 0; i < f->g->ops.n; i++)
         if (f->p->fate[i] == FATE_RUN && op_writes_strided(f->g->ops.p[i]))
