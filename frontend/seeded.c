@@ -42,15 +42,15 @@ static double kaiming_bound(const Shape *s, double a) {
     return sqrt(2 / (1 + a * a)) * sqrt(3 / fan);
 }
 
-static double initial(const Value *v, uint64_t start, uint64_t i) {
-    Init init = v->init;
+/* bound: kaiming_bound of the tensor, computed once for all its elements. */
+static double initial(Init init, double bound, uint64_t start, uint64_t i) {
     switch (init.kind) {
     case INIT_ZEROS: return 0;
     case INIT_ONES: return 1;
     case INIT_CONSTANT: return init.a;
     case INIT_NORMAL: return init.a + init.b * normal(start, i);
     case INIT_UNIFORM: return init.a + (init.b - init.a) * draw(start, i);
-    case INIT_KAIMING_UNIFORM: return kaiming_bound(&v->type.shape, init.a) * (2 * draw(start, i) - 1);
+    case INIT_KAIMING_UNIFORM: return bound * (2 * draw(start, i) - 1);
     }
     ice("initialiser %d", (int)init.kind);
 }
@@ -63,11 +63,12 @@ static int64_t in_range(Range r, double u) {
 
 void seeded_read(const Value *v, uint64_t seed, Range range, uint64_t first, Tensor *t) {
     uint64_t start = fnv1a64(v->name) + seed * GOLDEN;
+    double bound = v->init.kind == INIT_KAIMING_UNIFORM ? kaiming_bound(&v->type.shape, v->init.a) : 0;
     for (uint64_t k = 0; k < t->n; k++) {
         if (v->role != ROLE_INPUT && t->is_int)
-            t->i[k] = number_truncate(initial(v, start, first + k));
+            t->i[k] = number_truncate(initial(v->init, bound, start, first + k));
         else if (v->role != ROLE_INPUT)
-            t->f[k] = initial(v, start, first + k);
+            t->f[k] = initial(v->init, bound, start, first + k);
         else if (t->is_int)
             t->i[k] = in_range(range, draw(start, first + k));
         else
