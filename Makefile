@@ -166,7 +166,11 @@ $(B)/tests/unit/plan_rules: bench/peers.h
 bench: $(B)/netc $(B)/bench/measure
 	@sh bench/bench.sh $(B)/netc $(B)/bench/measure
 # The offset planner: instances, best heights known, the rules of its peers.
-bench-plan: $(B)/netc $(B)/bench/measure $(B)/bench/peer_rules
+# Randomly wired networks, whose order matters.
+$(B)/bench/randwire: bench/randwire.c
+	@mkdir -p $(@D)
+	$(HOSTCC) $(STD) $(WARN) -O2 -o $@ $<
+bench-plan: $(B)/netc $(B)/bench/measure $(B)/bench/peer_rules $(B)/bench/randwire
 	@sh bench/plan.sh $(B)/netc $(B)/bench/measure $(B)/bench/peer_rules
 .PHONY: bench bench-plan
 

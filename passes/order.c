@@ -22,7 +22,8 @@
 #include <string.h>
 
 enum { WINDOW = 512 };
-static const OrderLimits whole_limits = {UINT64_C(1) << 20, UINT64_C(1) << 24};
+static const OrderLimits whole_limits = {UINT64_C(1) << 20, UINT64_C(1) << 25};
+static const OrderLimits other_limits = {UINT64_C(1) << 18, UINT64_C(1) << 23};  /* of tries that seldom win: without fusion, or without a technique */
 static const OrderLimits first_limits = {UINT64_C(1) << 16, UINT64_C(1) << 19};  /* of a round that another one may follow */
 
 typedef struct Part { uint32_t from, to; uint64_t need; } Part;                  /* a stretch; need: the most, in the best order known */
@@ -384,7 +385,7 @@ static const Order *find_order(Ctx *ctx, const Graph *g, const Plan *p) {
     if (o.least > o.bound) {
         /* What floats may be all that kept the others from being cut; if nothing does, this is the same with more patience. */
         find_floats(&o);
-        solve(&o, whole_limits);
+        solve(&o, p->level >= LEVEL_FULL && (p->without & WITHOUT_STEPS) == 0 ? whole_limits : other_limits);
     }
     return answer(ctx, &o, before);
 }

@@ -317,6 +317,7 @@ static uint64_t best_first(Search *q) {
     Heap h = {0};
     State s = first_state(q);
     size_t most = MAX_POOL_WORDS / (2 * q->words);
+    uint64_t for_the_beam = q->limits->work / 4;
     new_table(q, &t, 1024);
     run_free(q, &s, NULL);
     offer(q, &pool, &t, &h, &s, NO_ID, NO_ID);
@@ -328,7 +329,7 @@ static uint64_t best_first(Search *q) {
             write_order(q, &pool, o.state);
             return q->best;
         }
-        if (q->limits->states == 0 || q->limits->work == 0 || pool.held.n >= most)
+        if (q->limits->states == 0 || q->limits->work <= for_the_beam || pool.held.n >= most)
             return o.peak;
         const uint64_t *ready = pool.sets.p + (2 * (size_t)o.state + 1) * q->words;
         for (uint32_t i = next_in(q, ready, 0); i < q->n; i = next_in(q, ready, i + 1)) {

@@ -133,9 +133,12 @@ static void part_of_the_living(void) {
     Value *r = unary(&l, "relu", halves->out[0]);
     result(&l, conv(&l, r, 16));
     result(&l, conv(&l, a, 16));
-    Plan *p = full(&l);
+    Plan *p = plan_at(&l, LEVEL_ALIAS, IO_CALLER);
     CHECK(refused(p, r, REASON_VIEW_ALIVE));
     CHECK(p->arena_bytes == 3 * K);
+    p = full(&l);                                         /* with the other reader first, nobody sees it any more */
+    CHECK(shares(p, r, SHARE_INPLACE, halves->out[0]));
+    CHECK(p->arena_bytes == 2 * K && p->proven);
     lab_end(&l);
 }
 
