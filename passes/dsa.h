@@ -74,7 +74,7 @@ typedef struct DsaSolution {
     uint32_t nconflict;
 } DsaSolution;
 enum { DSA_NODE_WORK = 16 };
-#define DSA_EFFORT UINT64_C(20000000)                     /* when the user says nothing */
+#define DSA_EFFORT UINT64_C(40000000)                     /* when the user says nothing */
 DsaSolution dsa_solve(Arena *scratch, DsaProblem *, const DsaLimits *);
 const char *dsa_status_text(Arena *, const DsaSolution *);                       /* "within 3.33 % (bound 986112)" */
 

@@ -2,9 +2,10 @@
  *
  * What does not touch in time is searched part by part, the tallest first; a part need not become lower than another one is.
  * Under a capacity the search decides. Without one it minimises: first at the bound, which proves most instances at once, then
- * by more dives (dsa_improve.c), then on a ladder of capacities between bound and incumbent. A rung that is found brings the incumbent down, one that is impossible
- * brings the bound up to the next height there can be; when neither happens the rungs come nearer to the incumbent, and at last
- * get more effort. All heights are multiples of one unit (dsa_unit), so few rungs are left when the gap is small.
+ * by more dives (dsa_improve.c), then on a ladder of capacities between bound and incumbent. A rung that is found brings the
+ * incumbent down, one that is impossible brings the bound up to the next height there can be; when neither happens the rungs
+ * come nearer to the incumbent, and at last get more effort. How long a search takes has a heavy tail, so many rungs with a
+ * moderate effort each beat few with a large one. All heights are multiples of one unit (dsa_unit).
  *
  * A capacity is put to the sweep over time first (dsa_sweep.c), which is quick where it is any good and is dropped for a part
  * where it once gave up; then to the search by address (dsa_search.c), which takes plain objects only. Work is counted, never
@@ -22,7 +23,7 @@ enum {
     SWEEP_NODES = 50000, MORE_SWEEP_NODES = 1000000,      /* of the first sweep of a part, and of the next once one settled something */
     FIRST_RUNG = 60000,                                   /* of the search on a rung */
     DIVE_SEED = 7,
-    AGAIN_DIVISOR = 4, LAST_DIVISOR = 64,                 /* a rung is that part of the gap below the incumbent; the first ones are halves */
+    AGAIN_DIVISOR = 4, LAST_DIVISOR = 64,                 /* a rung lies that part of the gap below the incumbent, at first a half */
     FILTER_NODES = 20000, FILTER_SHARE = 4                /* of one test of the deletion filter; it takes a fourth of the effort */
 };
 
