@@ -67,8 +67,9 @@ def table_problems(text, doc):
 
 
 def why_problems(text, doc):
-    lines = re.findall(r'^ +([\d,]+)  (?!= live peak)', text, re.M)
-    s = sum(number(x) for x in lines)
+    alive = text.partition('  = live peak')[0].rpartition('\n')[0]
+    lines = re.findall(r'^ +([\d,]+)  ', alive, re.M)
+    s = sum(number(x) for x in lines) - sum(number(x) for x in re.findall(r'^ +-([\d,]+)  ', alive, re.M))
     if s != doc['totals']['live_peak_bytes']:
         yield f'why: the tensors add up to {s}, the live peak is {doc["totals"]["live_peak_bytes"]}'
     if len(lines) != len(doc['peak']['tensors']):
