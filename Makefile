@@ -26,11 +26,12 @@ CLI      = option.c cli.c plan.c supply.c run.c run_c.c generate.c explain.c
 
 # The kernels of generated code, which become part of the binary.
 KERNELS  = base whole real conv matmul norm pool reduce sum attention recurrent loss interpolate
+TEMPLATES = interface frame life
 
 SOURCES  = $(BASE:%=base/%) $(IR:%=ir/%) $(OPS:%=ops/%) $(FRONTEND:%=frontend/%) $(PASSES:%=passes/%) $(BACKEND:%=backend/%) \
            $(CLI:%=cli/%) main.c
 GRAMMAR  = $(B)/grammar/net.tab.o $(B)/grammar/net.lex.o
-OBJECTS  = $(SOURCES:%.c=$(B)/%.o) $(GRAMMAR) $(B)/docs/errors.o $(KERNELS:%=$(B)/kernels/c/%.o)
+OBJECTS  = $(SOURCES:%.c=$(B)/%.o) $(GRAMMAR) $(B)/docs/errors.o $(KERNELS:%=$(B)/kernels/c/%.o) $(TEMPLATES:%=$(B)/backend/c/%.in.o)
 
 SHARE    = $(B)/share/netc.1 $(B)/share/netc.bash $(B)/share/_netc
 UNIT     = $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(wildcard tests/unit/*.c))
@@ -79,7 +80,12 @@ $(B)/kernels/c/%.c: kernels/c/%.h $(B)/tools/embed
 	$(B)/tools/embed kernel_$* $< > $@.tmp && mv $@.tmp $@
 $(B)/kernels/c/%.o: $(B)/kernels/c/%.c
 	$(CC) $(STD) $(WARN) $(CFLAGS) -c -o $@ $<
-.PRECIOUS: $(B)/kernels/c/%.c
+$(B)/backend/c/%.in.c: backend/c/%.in $(B)/tools/embed
+	@mkdir -p $(@D)
+	$(B)/tools/embed template_$* $< > $@.tmp && mv $@.tmp $@
+$(B)/backend/c/%.in.o: $(B)/backend/c/%.in.c
+	$(CC) $(STD) $(WARN) $(CFLAGS) -c -o $@ $<
+.PRECIOUS: $(B)/kernels/c/%.c $(B)/backend/c/%.in.c
 
 # The manual page and the completions, from the table of options.
 $(B)/cli/gen_docs: cli/gen_docs.c cli/option.def base/diag.def

@@ -62,7 +62,7 @@ static int run_program(char *const *argv) {
 
 /* $CC and $CFLAGS may be several words each: a shell takes them apart. */
 static bool compile(const Folder *f, const char *main_file, const char *program) {
-    static char script[] = "exec ${CC:-cc} -std=c11 ${CFLAGS:--O3} -I \"$1\" -o \"$2\" \"$3\" -lm";
+    char script[] = "exec ${CC:-cc} -std=c11 ${CFLAGS:--O3} -I \"$1\" -o \"$2\" \"$3\" -lm";
     char *argv[] = { "sh", "-c", script, "netc", (char *)f->path, (char *)program, (char *)main_file, NULL };
     int status = run_program(argv);
     if (status > 0)
@@ -77,11 +77,13 @@ static void put_buffer(StrBuf *b, const char *name, size_t i, uint64_t nbytes) {
 }
 
 /* main.c: reads all inputs from one file, each tensor's bytes after the one before, and writes the results likewise. Its exit
- * status is NET_FAILED after a message of the network's, MAIN_FAILED where it could not even call it. */
+ * status is NET_FAILED when the network gave an error code, whose text is then in place of the results; MAIN_FAILED where it could
+ * not even be called. */
 enum { NET_FAILED = 8, MAIN_FAILED = 9 };
 static void put_main(StrBuf *b, const Graph *g, const char *n) {
-    sb_printf(b, "#include \"model.c\"\n\nint main(int argc, char **argv) {\n    static %s net;\n    void *weights = NULL;\n    int code = 0;\n", n);
-    sb_puts(b, "    if (argc != 4) return 9;\n    FILE *in = fopen(argv[2], \"rb\"), *out = fopen(argv[3], \"wb\");\n    if (!in || !out) return 9;\n");
+    sb_puts(b, "#include \"model.c\"\n\nint main(int argc, char **argv) {\n    void *weights = NULL;\n    int code = 0;\n");
+    sb_printf(b, "    static %s net;\n    if (argc != 4) return 9;\n", n);
+    sb_puts(b, "    FILE *in = fopen(argv[2], \"rb\"), *out = fopen(argv[3], \"wb\");\n    if (!in || !out) return 9;\n");
     for (size_t i = 0; i < g->inputs.n; i++) {
         uint64_t nbytes = g->inputs.p[i]->nbytes;
         put_buffer(b, "x", i, nbytes);
@@ -101,7 +103,7 @@ static void put_call(StrBuf *b, const Graph *g, const char *n, uint64_t weights_
         sb_printf(b, ", (const void *)x%zu", i);
     for (size_t i = 0; i < g->results.n; i++)
         sb_printf(b, ", (void *)y%zu", i);
-    sb_printf(b, ");\n    if (code) {\n        fprintf(stderr, \"netc: %%s\\n\", %s_error(code));\n        return 8;\n    }\n", n);
+    sb_printf(b, ");\n    if (code) {\n        fputs(%s_error(code), out);\n        return 8;\n    }\n", n);
     for (size_t i = 0; i < g->results.n; i++) {
         uint64_t nbytes = g->results.p[i].value->nbytes;
         sb_printf(b, "    if (fwrite(y%zu, 1, UINT64_C(%" PRIu64 "), out) != UINT64_C(%" PRIu64 ")) return 9;\n", i, nbytes, nbytes);
@@ -161,6 +163,17 @@ static bool get_results(Ctx *c, const Graph *g, const char *path, Tensor *result
     return ok;
 }
 
+/* The error of the network, which its program left in place of the results. */
+static int say_why(const char *path) {
+    char text[128] = "";
+    FILE *in = fopen(path, "rb");
+    size_t n = in ? fread(text, 1, sizeof text - 1, in) : 0;
+    if (in)
+        fclose(in);
+    complain("%.*s", (int)n, text);
+    return EXIT_PROGRAM;
+}
+
 static int run_in(Folder *f, const Graph *g, const Plan *p, const Supply *supply, Tensor *results) {
     Ctx *c = f->c;
     StrBuf source, header, driver;
@@ -183,7 +196,7 @@ static int run_in(Folder *f, const Graph *g, const Plan *p, const Supply *supply
     char *argv[] = { (char *)program, (char *)weights, (char *)in, (char *)out, NULL };
     int status = run_program(argv);
     if (status == NET_FAILED)
-        return EXIT_PROGRAM;
+        return say_why(out);
     if (status > 0)
         complain("the generated program failed with exit status %d", status);
     return status == 0 && get_results(c, g, out, results) ? EXIT_FINE : EXIT_USAGE;

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """emit.py NETC [--full] - generated C against the reference evaluator (tests/emit/harness.h says what is checked).
 
-Random networks at every level, many in one file: compiled by gcc and by clang with every warning an error, once as it is and
-once with NETC_POISON. The last line is `N passed, N failed`.
+Random networks, emit/*.net and examples made small, at every level, many in one file: compiled by gcc and by clang with every
+warning an error, as they are and with NETC_POISON. With --full hundreds of random networks, and the address and undefined
+behaviour sanitizers. The last line is `N passed, N failed`.
 """
 import os
 import re
@@ -13,6 +14,12 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(HERE)
+WAYS = [["-O1"], ["-O0", "-DNETC_POISON"], ["-O0"]]
+SANITIZED = ["-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+SMALL = ["gpt2.net:VOCAB=100,CONTEXT=16,T=8,D=24,LAYERS=2,HEADS=3", "bert_base.net:VOCAB=100,D=24,LAYERS=2,HEADS=3,T=8",
+         "llama2_7b.net:VOCAB=100,D=32,HIDDEN=48,LAYERS=2,HEADS=4,KV_HEADS=2,T=8", "lstm_tagger.net:VOCAB=50,T=6", "lenet.net",
+         "mlp.net"]
 STRICT = ["-std=c11", "-Wall", "-Wextra", "-Werror", "-pedantic"]
 
 
@@ -25,7 +32,7 @@ def emit(netc, folder, args):
 def check(folder, compiler, flags):
     """Compiles all networks of the folder and runs them; the counts of passed and failed, and what was printed."""
     program = os.path.join(folder, "run-" + compiler + "-" + re.sub(r"\W", "", "".join(flags)))
-    done = subprocess.run([compiler] + STRICT + flags + ["-I", os.path.dirname(HERE), "-I", folder, "-o", program,
+    done = subprocess.run([compiler] + STRICT + flags + ["-I", ROOT, "-I", folder, "-o", program,
                                                          os.path.join(folder, "all.c"), "-lm"], capture_output=True, text=True)
     if done.returncode:
         return 0, 1, f"{compiler}: {done.stderr[:3000]}"
@@ -49,10 +56,13 @@ def main():
     netc, full = os.path.abspath(sys.argv[1]), "--full" in sys.argv[2:]
     compilers = [c for c in ("gcc", "clang") if shutil.which(c)]
     jobs = []
-    for i in range(60 if full else 4):
-        compiler = compilers[i % len(compilers)]
-        flags = ["-O1"] if i % 4 < 2 else ["-O0", "-DNETC_POISON"]
-        jobs.append(([f"--first={i * 6}", "--count=6"], compiler, flags))
+    for i in range(60 if full else 3):
+        jobs.append(([f"--first={i * 5}", "--count=5"], compilers[i % len(compilers)], WAYS[i % len(WAYS)]))
+    for i, files in enumerate([[os.path.join(HERE, "emit", f) for f in sorted(os.listdir(os.path.join(HERE, "emit"))) if f.endswith(".net")],
+                               [os.path.join(ROOT, "examples", f) for f in SMALL]]):
+        jobs.append((files, compilers[i % len(compilers)], WAYS[i % len(WAYS)]))
+        if full:
+            jobs.append((files, compilers[-1], SANITIZED))
     passed = failed = 0
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         for ok, bad, text in pool.map(lambda j: job(netc, *j), jobs):

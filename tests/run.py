@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """netc run: arrays and weights files in and out, numbers from the seed, and values.
 
-usage: run.py NETC [--full] [--torchvision]
+usage: run.py NETC [--full] [--torchvision] [--backend=ref] [--backend=c]
 
   vectors      tests/vectors/vectors.json, computed by PyTorch (vectors/make.py says how)
   files        every dtype of .npy and safetensors, round trips, and thousands of damaged files: exit status 0 or 1, never a crash
@@ -280,7 +280,7 @@ def with_numpy():
     return None
 
 
-def test_torchvision(b, names):
+def test_torchvision(b, names, backend='--backend=ref'):
     python = with_numpy()
     if names and python:
         names += ('resnet18',)
@@ -294,7 +294,7 @@ def test_torchvision(b, names):
         size = 299 if name == 'inception_v3' else 224
         subprocess.run([python, tool, os.path.join(data, f'state_dict/{name}.csv'), b.path('w.safetensors')], check=True)
         subprocess.run([python, tool, '--input', f'input:1x3x{size}x{size}', b.path('x.npy')], check=True)
-        done = subprocess.run([b.netc, 'run', os.path.join(ROOT, f'examples/{name}.net'), '--weights=w.safetensors', '--input=x=x.npy', '--output-dir=tv',
+        done = subprocess.run([b.netc, 'run', os.path.join(ROOT, f'examples/{name}.net'), backend, '--weights=w.safetensors', '--input=x=x.npy', '--output-dir=tv',
                                '-Wno-unused-weight'], cwd=b.folder, capture_output=True, text=True)
         if done.returncode != 0 or done.stderr:
             b.tally.check(False, f'{name}: exit {done.returncode}: {done.stderr[:300]}')
@@ -302,7 +302,7 @@ def test_torchvision(b, names):
         with open(os.path.join(data, f'logits/{name}.f32'), 'rb') as f:
             want = list(struct.unpack('<1000f', f.read()))
         off = distance(read_npy(b.path(f'tv/{done.stdout.split()[0]}.npy'))[2], want)
-        b.tally.check(off <= TOLERANCE, f'{name}: off by {off:.3g} of the largest logit')
+        b.tally.check(off <= TOLERANCE, f'{name} {backend}: off by {off:.3g} of the largest logit')
         os.remove(b.path('w.safetensors'))
 
 
@@ -316,7 +316,9 @@ def main():
             for test in (test_vectors, test_files, test_names, test_seed, test_lines, test_opsuite):
                 test(b)
             test_damage(b, 3000 if full else 600)
-        test_torchvision(b, None if full or only else FEW)
+        backends = [a for a in sys.argv if a.startswith('--backend=')] or ['--backend=ref']
+        for backend in backends:
+            test_torchvision(b, None if full or only else FEW, backend)
     print(f'{b.tally.passed} passed, {b.tally.failed} failed')
     return b.tally.failed > 0
 

@@ -8,10 +8,11 @@
 #include "backend/c/c.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #define U64 "%" PRIu64
 
-extern const char kernel_base[], kernel_whole[];
+extern const char kernel_base[], kernel_whole[], template_interface[], template_frame[], template_life[];
 #define FAMILY(id, file) extern const char kernel_##file[];
 #include "backend/c/family.def"
 #undef FAMILY
@@ -27,7 +28,7 @@ static const char *const family_names[] = {
 #undef FAMILY
 };
 
-/* ---- the header ---- */
+/* ---- the interface ---- */
 
 static const char *interface_type(DType d) {
     switch (d) {
@@ -58,33 +59,39 @@ static void put_tensors(StrBuf *b, const Emit *e) {
         sb_printf(b, " *   out  %s: %s\n", e->out_names[i], type_text(a, &e->g->results.p[i].value->type));
 }
 
-static void put_header(StrBuf *b, const Emit *e) {
-    const char *n = e->name, *u = e->upper;
-    sb_printf(b, "/* %s - made by netc " NETC_VERSION " from %s.\n *\n", n, comment_text(e->c->scratch, e->g->source));
-    put_tensors(b, e);
-    sb_printf(b, " *\n * Tensors lie contiguously, the last axis first; f16, bf16 and the f8s are their bits, 4-bit elements lie two in\n"
-                 " * a byte, the first in the low half. Contexts share the weights and nothing else: each has an arena, and as many\n"
-                 " * may run at once. Functions return 0, or one of the codes below. */\n");
-    sb_printf(b, "#ifndef NETC_MODEL_%s_H\n#define NETC_MODEL_%s_H\n\n#include <stddef.h>\n#include <stdint.h>\n\n", u, u);
-    sb_printf(b, "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n");
-    sb_printf(b, "#define %s_ARENA_BYTES UINT64_C(" U64 ")\n#define %s_ARENA_ALIGN " U64 "\n#define %s_WEIGHTS_BYTES UINT64_C(" U64 ")\n\n", u,
-              e->p->arena_bytes, u, e->p->align, u, e->weights->nbytes);
-    sb_printf(b, "enum {\n    %s_OK,\n    %s_E_ARENA,       /* the arena is not aligned to %s_ARENA_ALIGN */\n"
-                 "    %s_E_MEMORY,      /* no memory for an arena */\n    %s_E_NULL,        /* a pointer that is needed is NULL */\n"
-                 "    %s_E_WEIGHTS,     /* not a block of weights, or not aligned to 16 */\n", u, u, u, u, u, u);
-    sb_printf(b, "    %s_E_MODEL,       /* weights of another network, or of another plan of it */\n"
-                 "    %s_E_FILE,        /* a file of weights cannot be read */\n    %s_E_LENGTH,      /* it is shorter or longer than the weights are */\n"
-                 "    %s_E_INDEX,       /* while running: an index that is out of range; the results mean nothing */\n"
-                 "    %s_E_DIVISION     /* while running: an integer was divided by zero */\n};\n\n", u, u, u, u, u);
-    sb_printf(b, "typedef struct %s {\n    unsigned char *arena;\n    const unsigned char *weights;\n    void *own;            /* the arena, when it was allocated */\n} %s;\n\n", n, n);
-    sb_printf(b, "/* arena: %s_ARENA_BYTES bytes of the caller's, or NULL: one allocation. weights: the bytes of model.weights,\n"
-                 " * mapped or read, which must stay there; NULL when there are none. */\n", u);
-    sb_printf(b, "int %s_init(%s *self, void *arena, const void *weights);\n", n, n);
-    sb_printf(b, "int %s_run(", n);
-    put_parameters(b, e);
-    sb_printf(b, ");\nvoid %s_free(%s *self);\nconst char *%s_error(int code);\n", n, n, n);
-    sb_printf(b, "/* Reads a file of weights into %s_WEIGHTS_BYTES bytes of the caller's. */\nint %s_read_weights(const char *path, void *weights);\n\n", u, n);
-    sb_puts(b, "#ifdef __cplusplus\n}\n#endif\n#endif\n");
+/* ---- fixed texts ---- */
+
+static const char *text_of(void (*put)(StrBuf *, const Emit *), const Emit *e) {
+    StrBuf b;
+    sb_init(&b, e->c->scratch);
+    put(&b, e);
+    return sb_str(&b);
+}
+
+static const char *number(const Emit *e, uint64_t n) { return arena_printf(e->c->scratch, U64, n); }
+
+/* A text with $words in it: the longest word of the table that stands there. */
+static void put_template(StrBuf *b, const Emit *e, const char *text) {
+    uint64_t whole = e->p->arena_bytes;
+    if (!align_up(whole, e->p->align, &whole)) whole = e->p->arena_bytes;
+    const struct { const char *word, *text; } words[] = {
+        {"net", e->name}, {"NET", e->upper}, {"version", NETC_VERSION}, {"source", comment_text(e->c->scratch, e->g->source)},
+        {"tensors", text_of(put_tensors, e)}, {"parameters", text_of(put_parameters, e)}, {"arena", number(e, e->p->arena_bytes)},
+        {"align", number(e, e->p->align)}, {"weights", number(e, e->weights->nbytes)}, {"hash", number(e, e->weights->hash)},
+        {"whole", number(e, whole)}, {"nin", number(e, e->g->inputs.n ? e->g->inputs.n : 1)},
+        {"nout", number(e, e->g->results.n ? e->g->results.n : 1)},
+    };
+    for (const char *p = text; *p; p++) {
+        size_t i = 0;
+        while (*p == '$' && i < COUNT_OF(words) && strncmp(p + 1, words[i].word, strlen(words[i].word)) != 0) i++;
+        if (*p != '$') {
+            sb_putc(b, *p);
+            continue;
+        }
+        if (i == COUNT_OF(words)) ice("a template has a word that is none: %.20s", p);
+        sb_puts(b, words[i].text);
+        p += strlen(words[i].word);
+    }
 }
 
 /* ---- the source ---- */
@@ -130,15 +137,6 @@ static void put_buffers(StrBuf *b, const Emit *e) {
         sb_putc(b, '\n');
     }
     sb_puts(b, " */\n");
-}
-
-static void put_frame(StrBuf *b, const Emit *e) {
-    size_t in = e->g->inputs.n ? e->g->inputs.n : 1, out = e->g->results.n ? e->g->results.n : 1;
-    sb_printf(b, "\n/* What the steps of one run work on. */\nstruct %s_frame {\n    unsigned char *arena;\n    const unsigned char *weights;\n"
-                 "    const unsigned char *in[%zu];\n    unsigned char *out[%zu];\n    int *status;\n};\n", e->name, in, out);
-    sb_printf(b, "#define RUN ((const struct %s_frame *)env)\n#define E_INDEX %s_E_INDEX\n#define E_DIVISION %s_E_DIVISION\n", e->name, e->upper,
-              e->upper);
-    sb_puts(b, "#ifdef NETC_POISON\n#define POISON(at, n) memset(frame.arena + (at), 0xff, (n))\n#else\n#define POISON(at, n) ((void)0)\n#endif\n");
 }
 
 /* ---- poison ---- */
@@ -239,43 +237,6 @@ static void put_run(StrBuf *b, const Emit *e) {
     sb_puts(b, "    (void)frame;\n    return status;\n}\n");
 }
 
-static void put_life(StrBuf *b, const Emit *e) {
-    const char *n = e->name, *u = e->upper;
-    sb_printf(b, "\nstatic int %s_check(const unsigned char *weights) {\n", n);
-    if (e->weights->nbytes == 0) {
-        sb_puts(b, "    (void)weights;\n    return 0;\n}\n");
-    } else {
-        sb_printf(b, "    static const unsigned char header[24] = {\"NETCWGT1\"");
-        sb_puts(b, "};\n    const uint64_t numbers[2] = {");
-        sb_printf(b, "UINT64_C(" U64 "), UINT64_C(" U64 ")};\n", e->weights->hash, e->weights->nbytes);
-        sb_printf(b, "    if (!weights) return %s_E_NULL;\n", u);
-        sb_printf(b, "    if ((uintptr_t)weights %% 16 != 0 || memcmp(weights, header, 8) != 0) return %s_E_WEIGHTS;\n", u);
-        sb_puts(b, "    for (int i = 0; i < 16; i++)\n");
-        sb_printf(b, "        if (weights[8 + i] != (numbers[i / 8] >> i %% 8 * 8 & 255)) return %s_E_MODEL;\n    return 0;\n}\n", u);
-    }
-    sb_printf(b, "\nint %s_init(%s *self, void *arena, const void *weights) {\n    if (!self) return %s_E_NULL;\n    self->own = NULL;\n    self->arena = NULL;\n", n, n, u);
-    sb_printf(b, "    int code = %s_check(weights);\n    if (code) return code;\n", n);
-    sb_printf(b, "    if ((uintptr_t)arena %% %s_ARENA_ALIGN != 0) return %s_E_ARENA;\n", u, u);
-    if (e->p->arena_bytes) {
-        uint64_t whole = e->p->arena_bytes;
-        if (!align_up(whole, e->p->align, &whole)) whole = e->p->arena_bytes;
-        sb_printf(b, "    if (!arena) arena = self->own = aligned_alloc(%s_ARENA_ALIGN, (size_t)UINT64_C(" U64 "));\n    if (!arena) return %s_E_MEMORY;\n", u, whole, u);
-    }
-    sb_printf(b, "    self->arena = arena;\n    self->weights = weights;\n    return 0;\n}\n");
-    sb_printf(b, "\nvoid %s_free(%s *self) {\n    if (!self) return;\n    free(self->own);\n    self->own = NULL;\n    self->arena = NULL;\n}\n", n, n);
-    sb_printf(b, "\nint %s_read_weights(const char *path, void *weights) {\n    FILE *f = fopen(path, \"rb\");\n    if (!f) return %s_E_FILE;\n", n, u);
-    sb_printf(b, "    const size_t nbytes = (size_t)%s_WEIGHTS_BYTES;\n    size_t got = nbytes ? fread(weights, 1, nbytes, f) : 0;\n", u);
-    sb_printf(b, "    const int more = got == nbytes && getc(f) != EOF, failed = ferror(f);\n    fclose(f);\n    if (failed) return %s_E_FILE;\n"
-                 "    return got < nbytes || more ? %s_E_LENGTH : 0;\n}\n", u, u);
-    sb_printf(b, "\nconst char *%s_error(int code) {\n    switch (code) {\n    case %s_OK: return \"no error\";\n", n, u);
-    sb_printf(b, "    case %s_E_ARENA: return \"the arena is not aligned\";\n    case %s_E_MEMORY: return \"no memory for an arena\";\n", u, u);
-    sb_printf(b, "    case %s_E_NULL: return \"a pointer is NULL\";\n    case %s_E_WEIGHTS: return \"not a block of weights\";\n", u, u);
-    sb_printf(b, "    case %s_E_MODEL: return \"weights of another model\";\n    case %s_E_FILE: return \"the file of weights cannot be read\";\n", u, u);
-    sb_printf(b, "    case %s_E_LENGTH: return \"the file of weights has another length\";\n", u);
-    sb_printf(b, "    case %s_E_INDEX: return \"an index is out of range\";\n    case %s_E_DIVISION: return \"an integer is divided by zero\";\n", u, u);
-    sb_puts(b, "    default: return \"unknown error\";\n    }\n}\n");
-}
-
 /* ---- all of it ---- */
 
 static void find_places(Emit *e) {
@@ -302,16 +263,15 @@ bool emit_c(Ctx *c, const Graph *g, const Plan *p, const char *header, StrBuf *s
     sb_init(&e.out, c->unit);
     emit_steps(&e);
     if (diag_failed(c)) return false;
-    put_header(declarations, &e);
+    put_template(declarations, &e, template_interface);
     sb_printf(source, "/* %s - made by netc " NETC_VERSION " from %s, plan %s. */\n", e.name, comment_text(c->scratch, g->source),
               level_name(p->level));
     sb_printf(source, "#include \"%s\"\n\n#include <stdio.h>\n#include <stdlib.h>\n", header);
     put_kernels(source, &e);
     put_buffers(source, &e);
-    put_frame(source, &e);
+    put_template(source, &e, template_frame);
     sb_write(source, e.out.p, e.out.n);
     put_run(source, &e);
-    put_life(source, &e);
-    sb_puts(source, "#undef RUN\n#undef E_INDEX\n#undef E_DIVISION\n#undef POISON\n");
+    put_template(source, &e, template_life);
     return true;
 }

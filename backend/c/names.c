@@ -23,7 +23,7 @@ static const char *const taken[] = {
     "realloc", "register", "remainder", "remove", "remquo", "rename", "restrict", "return", "rewind", "rint", "round", "run",
     "sample_tap", "sample_taps", "sample_within", "scalbln", "scalbn", "scanf", "setbuf", "setvbuf", "short", "signbit",
     "signed", "sin", "sinh", "size_t", "sizeof", "snprintf", "sprintf", "sqrt", "srand", "sscanf", "static", "status",
-    "stderr", "stdin", "stdout", "strcat", "strchr", "strcmp", "strcoll", "strcpy", "strcspn", "strerror", "strlen",
+    "strcat", "strchr", "strcmp", "strcoll", "strcpy", "strcspn", "strerror", "strlen",
     "strncat", "strncmp", "strncpy", "strpbrk", "strrchr", "strspn", "strstr", "strtod", "strtof", "strtok", "strtol",
     "strtold", "strtoll", "strtoul", "strtoull", "struct", "strxfrm", "switch", "system", "tan", "tanh", "tgamma",
     "tmpfile", "tmpnam", "trunc", "truncate_double", "typedef", "u16", "ungetc", "union", "unsigned", "vfprintf",
@@ -33,9 +33,9 @@ static const char *const taken[] = {
 
 static int compare(const void *a, const void *b) { return strcmp(a, *(const char *const *)b); }
 
-/* Macros and fixed-width types of the headers have capitals or end in _t; kernels begin with load_, store_, wrap_. */
+/* Macros have capitals, the streams and fixed-width types of the headers common beginnings; kernels' helpers too. */
 static bool is_taken(const char *name) {
-    static const char *const heads[] = {"load_", "store_", "wrap_", "int", "uint", "netc_", "NETC_"};
+    static const char *const heads[] = {"load_", "store_", "wrap_", "int", "uint", "std", "netc_", "NETC_"};
     size_t n = strlen(name);
     bool capitals = true;
     for (const char *p = name; *p; p++) capitals = capitals && !(*p >= 'a' && *p <= 'z');

@@ -1,6 +1,7 @@
-/* emit_random.c - many networks as generated C in one file: `emit_random DIR --first=N --count=N [FILE.net ...]` writes DIR/all.c,
- * what it includes, and DIR/data: inputs and what the reference evaluator makes of them. Random networks of the given seeds
- * (or those of the files), each at every plan level; tests/emit/harness.h, which all.c includes, runs them. */
+/* emit_random.c - many networks as generated C in one file: `emit_random DIR [--first=N --count=N] [FILE.net[:NAME=VALUE,...] ...]`
+ * writes DIR/all.c, what it includes, and DIR/data: inputs and what the reference evaluator makes of them. The networks are
+ * those of the files, dims and constants set, and random ones of the seeds, each at every plan level; all.c includes
+ * tests/emit/harness.h, which runs them. */
 #include "backend/emit_c.h"
 #include "frontend/arrays.h"
 #include "frontend/frontend.h"
@@ -91,19 +92,20 @@ static bool put_net(Out *o, Case *k, unsigned id, Level level, const char *title
     Supply supply = {supply_read, k};
     OutStream *w = outstream_open(k->c, arena_printf(a, "%s.weights", base));
     if (!w || !emit_c_weights(k->c, k->g, p, &supply, w) || !outstream_flush(w) || !outstream_rename(w)) return false;
-    fprintf(o->all, "#include \"%s.c\"\nstatic int call_%s(void *arena, const void *weights, unsigned char *const *in, unsigned char *const *out) {\n", n, n);
-    fprintf(o->all, "    %s net;\n    int code = %s_init(&net, arena, weights);\n    (void)in, (void)out;\n    if (code) return code;\n    code = %s_run(&net", n, n, n);
+    fprintf(o->all, "#include \"%s.c\"\nstatic int call_%s(void *arena, const void *weights, ", n, n);
+    fprintf(o->all, "unsigned char *const *in, unsigned char *const *out) {\n    %s net;\n    int code = %s_init(&net, arena, weights);\n", n, n);
+    fprintf(o->all, "    (void)in, (void)out;\n    if (code) return code;\n    code = %s_run(&net", n);
     for (size_t i = 0; i < k->g->inputs.n; i++) fprintf(o->all, ", (const void *)in[%zu]", i);
     for (size_t i = 0; i < k->g->results.n; i++) fprintf(o->all, ", (void *)out[%zu]", i);
     fprintf(o->all, ");\n    %s_free(&net);\n    return code;\n}\n", n);
-    sb_printf(&o->table, "    {\"%s, %s\", %" PRIu64 ", %" PRIu64 ", %" PRIu64 ", %" PRIu64 ", call_%s, %s_read_weights, \"%s.weights\", in_%u, out_%u, %d, %d},\n", title,
-              level_name(level), p->arena_bytes, highest_end(p), p->align, emit_c_weights_bytes(k->c, k->g, p), n, n, n, id, id,
+    sb_printf(&o->table, "    {\"%s, %s\", %" PRIu64 ", %" PRIu64 ", %" PRIu64 ", %" PRIu64, title, level_name(level), p->arena_bytes, highest_end(p),
+              p->align, emit_c_weights_bytes(k->c, k->g, p));
+    sb_printf(&o->table, ", call_%s, %s_read_weights, \"%s.weights\", in_%u, out_%u, %d, %d},\n", n, n, n, id, id,
               level != LEVEL_NAIVE && level != LEVEL_FULL, level == LEVEL_NAIVE);
     return true;
 }
 
-static bool put_case(Out *o, unsigned id, Case *k, Module *m, const char *title) {
-    ElabOptions options = {0};
+static bool put_case(Out *o, unsigned id, Case *k, Module *m, const char *title, ElabOptions options) {
     k->g = m->failed ? NULL : elaborate(k->c, m, &options);
     if (!k->g || diag_failed(k->c) || !pass_demand(k->c, k->g)) return false;
     k->ranges = input_ranges(k->c->unit, k->g);
@@ -122,19 +124,29 @@ static bool put_random(Out *o, unsigned id, uint64_t seed) {
     sb_init(&text, k.c->perm);
     gen_program(&text, seed, &gen);
     Module *m = parse_file(k.c, source_add(k.c, "random.net", sb_str(&text), text.n));
-    bool ok = put_case(o, id, &k, m, arena_printf(o->arena, "seed %" PRIu64, seed));
+    bool ok = put_case(o, id, &k, m, arena_printf(o->arena, "seed %" PRIu64, seed), (ElabOptions){0});
     if (!ok) fprintf(stderr, "seed %" PRIu64 " cannot be emitted\n", seed);
     diag_finish(k.c);
     ctx_free(k.c);
     return ok;
 }
 
-static bool put_file(Out *o, unsigned id, const char *path) {
-    const char *why;
+/* PATH, or PATH:NAME=VALUE,NAME=VALUE with dims and constants set. */
+static bool put_file(Out *o, unsigned id, const char *argument) {
+    const char *why, *colon = strchr(argument, ':');
     Case k = {.c = ctx_new(), .seed = id};
+    VEC(Setting) settings = {0};
+    const char *path = colon ? arena_strndup(o->arena, argument, (size_t)(colon - argument)) : argument;
+    for (const char *p = colon; p && *p; p += strcspn(p, ",")) {
+        size_t n = strcspn(++p, "="), m = strcspn(p, ",");
+        if (n >= m) die("%s: the form is PATH:NAME=VALUE,NAME=VALUE", argument);
+        Setting s = {.name = intern_n(k.c->names, p, n), .value = arena_strndup(o->arena, p + n + 1, m - n - 1)};
+        vec_push(o->arena, &settings, s);
+    }
     uint32_t file = source_read(k.c, path, &why);
-    bool ok = file && put_case(o, id, &k, import_all(k.c, file, (ImportPath){0}), path);
-    if (!ok) fprintf(stderr, "%s cannot be emitted\n", path);
+    ElabOptions options = {.settings = settings.p, .nsettings = settings.n};
+    bool ok = file && put_case(o, id, &k, import_all(k.c, file, (ImportPath){0}), argument, options);
+    if (!ok) fprintf(stderr, "%s cannot be emitted\n", argument);
     diag_finish(k.c);
     ctx_free(k.c);
     return ok;
