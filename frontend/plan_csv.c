@@ -48,20 +48,20 @@ static Span span_at(const Reader *r, uint32_t beg, uint32_t end) {
 
 static Span span_of(const Reader *r, const Field *f) { return span_at(r, f->beg, f->end); }
 
-/* records */
+/* records: the texts of their fields live until the next one is read */
 
 static const char *trimmed(Reader *r, const char *p, size_t n) {
     while (n && (*p == ' ' || *p == '\t'))
         p++, n--;
     while (n && (p[n - 1] == ' ' || p[n - 1] == '\t'))
         n--;
-    return arena_strndup(r->c->unit, p, n);
+    return arena_strndup(r->c->scratch, p, n);
 }
 
 /* A field in quotes, "" for a quote; r->at is behind it afterwards. False after a diagnostic. */
 static bool read_quoted(Reader *r, Field *f) {
     StrBuf s;
-    sb_init(&s, r->c->unit);
+    sb_init(&s, r->c->scratch);
     const char *text = r->src->text;
     for (r->at++; r->at < r->src->len; r->at++) {
         if (text[r->at] == '"' && text[++r->at] != '"') {
@@ -376,7 +376,9 @@ static void read_row(Reader *r, const Fields *fields, uint32_t end) {
         row.offset_end = offset->end;
     }
     vec_push(r->c->unit, &r->problem->rows, row);
-    vec_push(r->c->unit, &r->after, after ? *after : ((Field){ end, end, "" }));
+    Field asked = after ? *after : (Field){ end, end, "" };
+    asked.text = after ? arena_strndup(r->c->unit, after->text, strlen(after->text)) : "";
+    vec_push(r->c->unit, &r->after, asked);
     namemap_put(r->rows, row.id, (void *)(uintptr_t)r->problem->rows.n);
 }
 
@@ -450,8 +452,11 @@ CsvProblem *csv_read_problem(Ctx *c, uint32_t file) {
     }
     if (!read_header(&r))
         return NULL;
-    while (!diag_full(c) && read_record(&r, &fields, &end))
+    vec_reserve(c->unit, (void **)&r.problem->rows.p, &r.problem->rows.cap, r.src->nlines, sizeof *r.problem->rows.p);
+    while (!diag_full(c) && read_record(&r, &fields, &end)) {
         read_row(&r, &fields, end);
+        arena_reset(c->scratch);                          /* the texts of the fields */
+    }
     bool complete = diag_count(c) == said;                /* a row that is missing must not be missed by another */
     for (uint32_t i = 0; complete && i < r.problem->rows.n; i++)
         read_after(&r, i);

@@ -142,25 +142,24 @@ static void improve(Dsa *d) {
     keep_best(d, height, "squeaky dive");
 }
 
-static void rules_for_plain(Dsa *d, bool pinned) {
-    if (!pinned)
-        d->skyline = skyline_new(d->arena, d->pb);
+static void rules_for_plain(Dsa *d) {
+    d->skyline = skyline_new(d->arena, d->pb);
     dives(d);
     if (d->pb->n <= GREEDY_FIRST)
         greedies(d);
-    if (!pinned)
-        improve(d);
+    improve(d);
     if (d->pb->n > GREEDY_FIRST && d->pb->n <= GREEDY_OBJECTS)
         greedies(d);
 }
 
-static void rules_for_pairs(Dsa *d) {
+/* Pinned objects that are plain can be among them, then the greedy rules need no lists. */
+static void rules_for_any(Dsa *d) {
     d->pairs = pairs_new(d->arena, d->pb);
+    dives(d);
+    if (d->pairs || (d->plain && d->pb->n <= GREEDY_OBJECTS))
+        greedies(d);
     if (!d->pairs)
         return;
-    dives(d);
-    if (!d->plain)
-        greedies(d);
     squeaky_wheel(d, d->by.size, "squeaky wheel by size");
     squeaky_wheel(d, d->by.area, "squeaky wheel by area");
     squeaky_wheel(d, d->by.life, "squeaky wheel by life");
@@ -176,7 +175,6 @@ static bool any_pinned(const DsaProblem *pb) {
 
 DsaResult dsa_place(Arena *scratch, DsaProblem *pb) {
     size_t n = pb->n;
-    bool pinned = any_pinned(pb);
     if (n == 0)
         return (DsaResult){0, "empty", 0};
     Arena *room = arena_new();                            /* nothing of it is needed by the caller, and it is large */
@@ -187,10 +185,10 @@ DsaResult dsa_place(Arena *scratch, DsaProblem *pb) {
     in_time(&d, true, "in time order, tightest gap");
     if (!done(&d)) {
         d.by = dsa_measure(room, pb);
-        if (d.plain)
-            rules_for_plain(&d, pinned);
-        if (!d.plain || pinned)
-            rules_for_pairs(&d);
+        if (d.plain && !any_pinned(pb))
+            rules_for_plain(&d);
+        else
+            rules_for_any(&d);
     }
     for (size_t i = 0; i < n; i++)
         pb->objects[i].offset = d.best[i];

@@ -48,6 +48,7 @@ static uint64_t up(uint64_t x, uint64_t unit) { return unit > 1 ? (x + unit - 1)
 static uint64_t largest_load(Arena *arena, const DsaProblem *pb, uint64_t unit, uint32_t *step) {
     Changes v = { 0 };
     uint64_t plus = 0, minus = 0, most = 0;
+    vec_reserve(arena, (void **)&v.p, &v.cap, 2 * ((size_t)pb->n + pb->napart), sizeof *v.p);
     for (uint32_t i = 0; i < pb->n; i++)
         for (uint32_t k = 0; k < pb->objects[i].npieces; k++) {
             const DsaPiece *p = &pb->objects[i].pieces[k];
@@ -120,7 +121,7 @@ static Grid grid_of(const DsaProblem *pb) {
 uint64_t dsa_bound(Arena *scratch, const DsaProblem *pb) {
     uint32_t step;
     Grid g = grid_of(pb);
-    uint64_t bound = dsa_load(scratch, pb), aligned = largest_load(scratch, pb, g.unit, &step);
+    uint64_t bound = dsa_load(scratch, pb), aligned = g.unit > 1 ? largest_load(scratch, pb, g.unit, &step) : bound;
     if (aligned > g.waste && aligned - g.waste > bound)
         bound = aligned - g.waste;
     for (uint32_t i = 0; i < pb->n; i++) {
