@@ -1,5 +1,5 @@
-/* generate.c - --emit=c: the files of a network's program. All are written before the first takes its name, so that either all are
- * there or none. */
+/* generate.c - --emit=c: the files of a network's program. All are written before the first takes its name, so that
+ * either all are there or none. */
 #include "backend/emit_c.h"
 #include "cli/option.h"
 #include "cli/supply.h"

@@ -1,5 +1,6 @@
-/* run_c.c - `netc run --backend=c`: writes the network's program and a main for it into a temporary folder, compiles both with
- * $CC (cc) and $CFLAGS (-O3), runs the program on files of raw elements, reads its results. The folder is removed. */
+/* run_c.c - `netc run --backend=c`: writes the network's program and a main for it into a temporary folder, compiles
+ * both with $CC (cc) and $CFLAGS (-O3), runs the program on files of raw elements, reads its results. The folder is
+ * removed. */
 #include "backend/emit_c.h"
 #include "cli/cli.h"
 
@@ -76,9 +77,9 @@ static void put_buffer(StrBuf *b, const char *name, size_t i, uint64_t nbytes) {
     sb_printf(b, "    if (!%s%zu) return 9;\n", name, i);
 }
 
-/* main.c: reads all inputs from one file, each tensor's bytes after the one before, and writes the results likewise. Its exit
- * status is NET_FAILED when the network gave an error code, whose text is then in place of the results; MAIN_FAILED where it could
- * not even be called. */
+/* main.c: reads all inputs from one file, each tensor's bytes after the one before, and writes the results likewise.
+ * Its exit status is NET_FAILED when the network gave an error code, whose text is then in place of the results;
+ * MAIN_FAILED where it could not even be called. */
 enum { NET_FAILED = 8, MAIN_FAILED = 9 };
 static void put_main(StrBuf *b, const Graph *g, const char *n) {
     sb_puts(b, "#include \"model.c\"\n\nint main(int argc, char **argv) {\n    void *weights = NULL;\n    int code = 0;\n");

@@ -1,9 +1,9 @@
 /* c.h - the C backend: text of a network's program from its finished plan. Private to backend/c/.
  *
- * A step becomes one function, `NET_stepN`, that calls a kernel of kernels/c/ with constant sizes. What the kernel reads
- * and writes it reaches through small functions of an index, which are written for the step and inlined: there is the
- * place of each operand and result, and there runs what is fused into the step. So a kernel knows neither dtypes nor
- * places nor fusion, and a plan of any level comes out of the same code. */
+ * A step becomes one function, `NET_stepN`, that calls a kernel of kernels/c/ with constant sizes. What the kernel
+ * reads and writes it reaches through small functions of an index, which are written for the step and inlined: there
+ * is the place of each operand and result, and there runs what is fused into the step. So a kernel knows neither
+ * dtypes nor places nor fusion, and a plan of any level comes out of the same code. */
 #ifndef NETC_BACKEND_C_H
 #define NETC_BACKEND_C_H
 
@@ -63,7 +63,8 @@ typedef struct StepText {
     StrBuf body;                                          /* of its function */
 } StepText;
 
-/* map.c - an index of a tensor as a function of another index: runs as in ops/access.h, stride 0 where it is broadcast. */
+/* map.c - an index of a tensor as a function of another index: runs as in ops/access.h, stride 0 where it is
+ * broadcast. */
 enum { MAX_MAP = 48 };
 typedef struct Map { unsigned n; Run run[MAX_MAP]; uint64_t offset; } Map;
 void map_run(Map *, uint64_t n, uint64_t stride);         /* appends, innermost last; joins what lies contiguously */
@@ -92,7 +93,8 @@ bool is_pointwise(const Op *);
 void point_statements(const StepText *, StrBuf *, const Op *, const char *index);
 const char *local_name(const StepText *, const Value *);  /* vID */
 
-/* callbacks.c - the functions of an index that a kernel is given. Each emits one and returns its name, "NULL" for none. */
+/* callbacks.c - the functions of an index that a kernel is given. Each emits one and returns its name, "NULL" for
+ * none. */
 const char *cb_load(StepText *, const char *name, const Value *, Arith);             /* (i): NULL for NULL */
 const char *cb_operand(StepText *, const char *name, const Op *, uint32_t k);        /* (i): with what is fused in front */
 const char *cb_matrix(StepText *, const char *name, const Op *, uint32_t k, const Map *batch, const Map *row, const Map *column);

@@ -1,5 +1,5 @@
-/* callbacks.c - the functions of an index that a step's kernel reads its operands and writes its result through. Each is
- * one static function in the output; what is fused in front of the kernel stands in those that read, what is fused
+/* callbacks.c - the functions of an index that a step's kernel reads its operands and writes its result through. Each
+ * is one static function in the output; what is fused in front of the kernel stands in those that read, what is fused
  * behind it in the one that writes. The operators of a step are gone through in program order, never by recursion. */
 #include "backend/c/c.h"
 
@@ -31,7 +31,8 @@ const char *kernel(StepText *s, Family f, const char *base) {
 const char *comment_text(Arena *a, const char *text) {
     StrBuf b;
     sb_init(&b, a);
-    for (; *text; text++) sb_putc(&b, *text == '*' || (unsigned char)*text < ' ' || *text == 127 || *text == '\\' ? '.' : *text);
+    for (; *text; text++)
+        sb_putc(&b, *text == '*' || (unsigned char)*text < ' ' || *text == 127 || *text == '\\' ? '.' : *text);
     return sb_str(&b);
 }
 
@@ -61,7 +62,8 @@ const char *cb_load(StepText *s, const char *name, const Value *v, Arith as) {
     if (!v) return "NULL";
     name = callback_name(s, name);
     put_head(s, arith_type(as), name, "size_t i");
-    if (v->role == ROLE_CONST) sb_printf(out, "    (void)i;\n    return %s;\n}\n", constant_text(s->e->c->scratch, v, as));
+    if (v->role == ROLE_CONST)
+        sb_printf(out, "    (void)i;\n    return %s;\n}\n", constant_text(s->e->c->scratch, v, as));
     else sb_printf(out, "    return %s;\n}\n", load_text(s, v, "i", as));
     return name;
 }
@@ -89,11 +91,13 @@ const Value *operand_access(const StepText *s, const Op *op, uint32_t k, Access 
         return n == 0 ? v : NULL;
     }
     while (n-- > 0)
-        if (!access_through(a, chain[n]->def, chain[n]->out_index)) ice("emit: %s cannot read its operand %u", op->path, (unsigned)k);
+        if (!access_through(a, chain[n]->def, chain[n]->out_index))
+            ice("emit: %s cannot read its operand %u", op->path, (unsigned)k);
     return v;
 }
 
-const char *cb_matrix(StepText *s, const char *name, const Op *op, uint32_t k, const Map *batch, const Map *row, const Map *column) {
+const char *cb_matrix(StepText *s, const char *name, const Op *op, uint32_t k, const Map *batch, const Map *row,
+                      const Map *column) {
     Access access;
     const Value *v = operand_access(s, op, k, &access);
     Arena *a = s->e->c->scratch;
@@ -104,8 +108,8 @@ const char *cb_matrix(StepText *s, const char *name, const Op *op, uint32_t k, c
         sb_printf(out, "    (void)g, (void)r, (void)c;\n    return 0;\n}\n");
         return name;
     }
-    sb_printf(out, "    (void)g, (void)r, (void)c;\n    const size_t i = %s + (%s) + (%s);\n", map_text(a, batch, "g"), map_text(a, row, "r"),
-              map_text(a, column, "c"));
+    sb_printf(out, "    (void)g, (void)r, (void)c;\n    const size_t i = %s + (%s) + (%s);\n", map_text(a, batch, "g"),
+              map_text(a, row, "r"), map_text(a, column, "c"));
     if (in_step(s, v)) {
         front_statements(s, out, op, "i");
         put_result(out, arith_of(v->type.dtype), s->arith, local_name(s, v));
@@ -179,7 +183,8 @@ const char *cb_between(StepText *s, const char *name, const Value *from, const V
     put_value(s, from, s->arith);
     for (size_t k = 0; k < s->step->ops.n; k++) {
         const Op *op = op_at(s, k);
-        if (op->id > from->def->id && op->id <= to->def->id && is_pointwise(op) && !op_remaps(op)) point_statements(s, out, op, "i");
+        if (op->id > from->def->id && op->id <= to->def->id && is_pointwise(op) && !op_remaps(op))
+            point_statements(s, out, op, "i");
     }
     put_result(out, arith_of(to->type.dtype), s->arith, local_name(s, to));
     return name;

@@ -1,5 +1,5 @@
-/* conv.c - convolutions and pools as calls of kernels/c/conv.h and pool.h: geometry with every axis in three, those that a
- * conv1d or conv2d lacks 1 in front. A convolution of one element a window, stride 1, is one row. */
+/* conv.c - convolutions and pools as calls of kernels/c/conv.h and pool.h: geometry with every axis in three, those
+ * that a conv1d or conv2d lacks 1 in front. A convolution of one element a window, stride 1, is one row. */
 #include "backend/c/c.h"
 
 #include "ops/axes.h"
@@ -56,7 +56,8 @@ static void put_axes(StepText *s, const char *names, const uint64_t v[3]) {
 
 void step_conv(StepText *s) {
     const Op *op = s->anchor;
-    bool transposed = op->kind == OP_CONV_TRANSPOSE1D || op->kind == OP_CONV_TRANSPOSE2D || op->kind == OP_CONV_TRANSPOSE3D;
+    bool transposed =
+        op->kind == OP_CONV_TRANSPOSE1D || op->kind == OP_CONV_TRANSPOSE2D || op->kind == OP_CONV_TRANSPOSE3D;
     const Shape *x = &op->in[0]->type.shape, *y = &op->out[0]->type.shape;
     uint64_t groups = (uint64_t)op_int(op, A_groups);
     Geometry g = geometry(op, x->rank - 2u);
@@ -65,8 +66,8 @@ void step_conv(StepText *s) {
         g.in[D] = g.in[H] = g.out[D] = g.out[H] = 1;
     }
     step_line(s, "static const Conv shape = {");
-    step_line(s, "    .n = %" PRIu64 ", .groups = %" PRIu64 ", .ic = %" PRIu64 ", .oc = %" PRIu64 ",", x->dim[0], groups, x->dim[1] / groups,
-              y->dim[1] / groups);
+    step_line(s, "    .n = %" PRIu64 ", .groups = %" PRIu64 ", .ic = %" PRIu64 ", .oc = %" PRIu64 ",", x->dim[0],
+              groups, x->dim[1] / groups, y->dim[1] / groups);
     put_axes(s, "i", g.in);
     put_axes(s, "o", g.out);
     put_axes(s, "k", g.kernel);
@@ -96,7 +97,8 @@ void step_pool(StepText *s) {
     bool padded = p.kind == POOL_SLIDING && !p.max && op_bool(op, A_count_include_pad);
     int64_t divisor = op_attr(op, A_divisor_override) ? op_int(op, A_divisor_override) : 0;
     step_line(s, "static const Pool shape = {");
-    step_line(s, "    .n = %" PRIu64 ", .adaptive = %d, .padded = %d, .divisor = %" PRId64 ",", images, p.kind != POOL_SLIDING, padded, divisor);
+    step_line(s, "    .n = %" PRIu64 ", .adaptive = %d, .padded = %d, .divisor = %" PRId64 ",", images,
+              p.kind != POOL_SLIDING, padded, divisor);
     put_axes(s, "i", g.in);
     put_axes(s, "o", g.out);
     put_axes(s, "k", g.kernel);
@@ -107,6 +109,7 @@ void step_pool(StepText *s) {
     step_line(s, "};");
     const char *name = kernel(s, FAMILY_POOL, p.max ? "max_pool" : "avg_pool");
     const char *in = cb_operand(s, "x", op, 0), *out = cb_store(s, "y", op);
-    if (p.max) step_line(s, "%s(env, %s, %s, shape, %s);", name, in, out, lowest(s->e->c->scratch, op->in[0]->type.dtype));
+    if (p.max)
+        step_line(s, "%s(env, %s, %s, shape, %s);", name, in, out, lowest(s->e->c->scratch, op->in[0]->type.dtype));
     else step_line(s, "%s(env, %s, %s, shape);", name, in, out);
 }

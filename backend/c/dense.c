@@ -20,8 +20,8 @@ static Map axis_map(const Access *a, unsigned axis) {
     return m;
 }
 
-/* Leading axes of an operand (those before its last `own`) over the leading axes of the result. A head axis of fewer groups
- * serves several heads in a row. */
+/* Leading axes of an operand (those before its last `own`) over the leading axes of the result. A head axis of fewer
+ * groups serves several heads in a row. */
 static Map batch_map(const Access *a, const Shape *x, unsigned own, const Shape *r, unsigned lead, bool grouped) {
     Map m = {.offset = a->offset};
     unsigned have = x->rank > own ? x->rank - own : 0;
@@ -50,7 +50,8 @@ static void step_linear(StepText *s) {
     map_run(&w_column, out, in);
     const char *right = cb_matrix(s, "w", op, 1, &none, &w_row, &w_column);
     const char *bias = cb_load(s, "bias", bias_of(s->e->g, s->e->p, op, 2), s->arith), *y = cb_store(s, "y", op);
-    step_line(s, "static const Matmul shape = {.batch = 1, .m = %" PRIu64 ", .n = %" PRIu64 ", .k = %" PRIu64 "};", rows, out, in);
+    step_line(s, "static const Matmul shape = {.batch = 1, .m = %" PRIu64 ", .n = %" PRIu64 ", .k = %" PRIu64 "};",
+              rows, out, in);
     step_line(s, "%s(env, %s, %s, %s, %s, shape);", kernel(s, FAMILY_MATMUL, "matmul_dot"), left, right, bias, y);
 }
 
@@ -59,9 +60,10 @@ static void step_bilinear(StepText *s) {
     const Shape *w = &op->in[2]->type.shape;
     const char *name = kernel(s, FAMILY_MATMUL, "bilinear");
     const char *x1 = cb_load(s, "x1", operand(s, op, 0), s->arith), *x2 = cb_load(s, "x2", operand(s, op, 1), s->arith);
-    const char *weight = cb_load(s, "w", operand(s, op, 2), s->arith), *bias = cb_load(s, "bias", operand(s, op, 3), s->arith);
-    step_line(s, "%s(env, %s, %s, %s, %s, %s, %" PRIu64 ", %" PRIu64 ", %" PRIu64 ", %" PRIu64 ");", name, x1, x2, weight, bias,
-              cb_store(s, "y", op), op->out[0]->nelem / w->dim[0], w->dim[0], w->dim[1], w->dim[2]);
+    const char *weight = cb_load(s, "w", operand(s, op, 2), s->arith),
+               *bias = cb_load(s, "bias", operand(s, op, 3), s->arith);
+    step_line(s, "%s(env, %s, %s, %s, %s, %s, %" PRIu64 ", %" PRIu64 ", %" PRIu64 ", %" PRIu64 ");", name, x1, x2,
+              weight, bias, cb_store(s, "y", op), op->out[0]->nelem / w->dim[0], w->dim[0], w->dim[1], w->dim[2]);
 }
 
 /* The sizes of a matmul, and maps for its operands; rank 1 is a row on the left, a column on the right. */
@@ -70,7 +72,10 @@ typedef struct Product { uint64_t batch, m, n, k; unsigned lead; bool dot; const
 static Product product(StepText *s, const Op *op, const char *left, const char *right) {
     const Shape *x = &op->in[0]->type.shape, *y = &op->in[1]->type.shape, *r = &op->out[0]->type.shape;
     bool row = x->rank > 1, column = y->rank > 1;
-    Product p = {.m = row ? x->dim[x->rank - 2] : 1, .k = x->dim[x->rank - 1], .n = column ? y->dim[y->rank - 1] : 1, .batch = 1};
+    Product p = {.m = row ? x->dim[x->rank - 2] : 1,
+                 .k = x->dim[x->rank - 1],
+                 .n = column ? y->dim[y->rank - 1] : 1,
+                 .batch = 1};
     Access a, b;
     Map zero = {0}, batch, down, across;
     p.lead = r->rank - row - column;
@@ -93,9 +98,11 @@ static void step_matmul(StepText *s) {
     const Op *op = s->anchor;
     Product p = product(s, op, "a", "b");
     const char *y = cb_store(s, "y", op);
-    step_line(s, "static const Matmul shape = {.batch = %" PRIu64 ", .m = %" PRIu64 ", .n = %" PRIu64 ", .k = %" PRIu64 "};", p.batch, p.m, p.n,
-              p.k);
-    step_line(s, "%s(env, %s, %s, NULL, %s, shape);", kernel(s, FAMILY_MATMUL, p.dot ? "matmul_dot" : "matmul"), p.a, p.b, y);
+    step_line(
+        s, "static const Matmul shape = {.batch = %" PRIu64 ", .m = %" PRIu64 ", .n = %" PRIu64 ", .k = %" PRIu64 "};",
+        p.batch, p.m, p.n, p.k);
+    step_line(s, "%s(env, %s, %s, NULL, %s, shape);", kernel(s, FAMILY_MATMUL, p.dot ? "matmul_dot" : "matmul"), p.a,
+              p.b, y);
 }
 
 void step_dense(StepText *s) {
@@ -107,8 +114,10 @@ void step_dense(StepText *s) {
 /* ---- attention ---- */
 
 static void put_attention(StepText *s, uint64_t batch, uint64_t rows, uint64_t keys, uint64_t depth, uint64_t width) {
-    step_line(s, "static const Attention shape = {.batch = %" PRIu64 ", .rows = %" PRIu64 ", .keys = %" PRIu64 ", .depth = %" PRIu64
-              ", .width = %" PRIu64 "};", batch, rows, keys, depth, width);
+    step_line(s,
+              "static const Attention shape = {.batch = %" PRIu64 ", .rows = %" PRIu64 ", .keys = %" PRIu64
+              ", .depth = %" PRIu64 ", .width = %" PRIu64 "};",
+              batch, rows, keys, depth, width);
 }
 
 static Shape score_shape(const Op *op) {
@@ -124,7 +133,8 @@ static const char *scaled_score(StepText *s, const Op *op) {
     Shape scores = score_shape(op);
     const Value *mask = operand(s, op, 3);
     const char *type = arith_type(s->arith), *name = arena_printf(a, "%s_step%" PRIu32 "_score", e->name, s->number);
-    sb_printf(&e->out, "KERNEL %s %s(const void *env, size_t i, %s value) {\n    (void)env, (void)i;\n", type, name, type);
+    sb_printf(&e->out, "KERNEL %s %s(const void *env, size_t i, %s value) {\n    (void)env, (void)i;\n", type, name,
+              type);
     sb_printf(&e->out, "    value *= %s;\n", number_text(a, s->arith, op_float(op, A_scale)));
     if (op_bool(op, A_is_causal))
         sb_printf(&e->out, "    if (%s > %s) return -INFINITY;\n", coordinate(a, &scores, scores.rank - 1u, "i"),
@@ -147,15 +157,20 @@ static const char *kept_scores(StepText *s, bool put) {
     const char *name = arena_printf(a, "%s_step%" PRIu32 "_%s", e->name, s->number, put ? "keep" : "kept");
     sb_printf(&e->out, "KERNEL %s %s(const void *env, size_t i%s%s) {\n", put ? "void" : type, name, put ? ", " : "",
               put ? arena_printf(a, "%s value", type) : "");
-    sb_printf(&e->out, put ? "    store_%s(RUN->arena + %" PRIu64 ", i, value);\n}\n" : "    return load_%s(RUN->arena + %" PRIu64 ", i);\n}\n",
+    sb_printf(&e->out,
+              put ? "    store_%s(RUN->arena + %" PRIu64 ", i, value);\n}\n"
+                  : "    return load_%s(RUN->arena + %" PRIu64 ", i);\n}\n",
               dtype, b->offset);
     return name;
 }
 
 static const char *unchanged(StepText *s) {
     Emit *e = s->e;
-    const char *name = arena_printf(e->c->scratch, "%s_step%" PRIu32 "_share", e->name, s->number), *type = arith_type(s->arith);
-    sb_printf(&e->out, "KERNEL %s %s(const void *env, size_t i, %s value) {\n    (void)env, (void)i;\n    return value;\n}\n", type, name, type);
+    const char *name = arena_printf(e->c->scratch, "%s_step%" PRIu32 "_share", e->name, s->number),
+               *type = arith_type(s->arith);
+    sb_printf(&e->out,
+              "KERNEL %s %s(const void *env, size_t i, %s value) {\n    (void)env, (void)i;\n    return value;\n}\n",
+              type, name, type);
     return name;
 }
 
@@ -170,17 +185,20 @@ void step_attention(StepText *s) {
     for (uint32_t k = 0; k < 3; k++) {
         Access a;
         operand_access(s, op, k, &a);
-        Map lead = batch_map(&a, &op->in[k]->type.shape, 2, r, rank - 2u, true), row = axis_map(&a, rank - 2u), column = axis_map(&a, rank - 1u);
+        Map lead = batch_map(&a, &op->in[k]->type.shape, 2, r, rank - 2u, true), row = axis_map(&a, rank - 2u),
+            column = axis_map(&a, rank - 1u);
         read[k] = cb_matrix(s, names[k], op, k, &lead, &row, &column);
     }
     const char *score = scaled_score(s, op), *out = cb_store(s, "y", op);
     put_attention(s, batch, q->dim[rank - 2], op->in[1]->type.shape.dim[rank - 2], q->dim[rank - 1], r->dim[rank - 1]);
-    if (s->e->workspace[s->number] == NO_ID)
-        step_line(s, "%s(env, %s, %s, %s, %s, %s, %s, shape);", kernel(s, FAMILY_ATTENTION, "attention"), read[0], read[1], read[2], score,
-                  unchanged(s), out);
-    else
-        step_line(s, "%s(env, %s, %s, %s, %s, %s, %s, %s, shape);", kernel(s, FAMILY_ATTENTION, "attention_stored"), read[0], read[1], read[2],
-                  score, kept_scores(s, false), kept_scores(s, true), out);
+    if (s->e->workspace[s->number] == NO_ID) {
+        step_line(s, "%s(env, %s, %s, %s, %s, %s, %s, shape);", kernel(s, FAMILY_ATTENTION, "attention"), read[0],
+                  read[1], read[2], score, unchanged(s), out);
+        return;
+    }
+    const char *kept = kept_scores(s, false), *keep = kept_scores(s, true);
+    step_line(s, "%s(env, %s, %s, %s, %s, %s, %s, %s, shape);", kernel(s, FAMILY_ATTENTION, "attention_stored"),
+              read[0], read[1], read[2], score, kept, keep, out);
 }
 
 static const Op *first_of_kind(const StepText *s, OpKind kind) {
@@ -195,17 +213,20 @@ bool is_matmul_attention(const StepText *s) {
     return s->anchor->kind == OP_MATMUL && first_of_kind(s, OP_SOFTMAX) != NULL;
 }
 
-/* q @ k, element-wise operators, softmax, element-wise operators, @ v. The right operand of a matmul is read as (key, e). */
+/* q @ k, element-wise operators, softmax, element-wise operators, @ v. The right operand of a matmul is read as (key,
+ * e). */
 void step_matmul_attention(StepText *s) {
     const Op *scores = first_of_kind(s, OP_MATMUL), *softmax = first_of_kind(s, OP_SOFTMAX), *op = s->anchor;
     const Shape *k = &scores->in[1]->type.shape, *v = &op->in[1]->type.shape, *r = &scores->out[0]->type.shape;
     Product first = product(s, scores, "q", NULL), second = product(s, op, NULL, "v");
     Access a;
     operand_access(s, scores, 1, &a);
-    Map batch = batch_map(&a, k, 2, r, first.lead, false), key = axis_map(&a, k->rank - 1u), e = axis_map(&a, k->rank - 2u);
+    Map batch = batch_map(&a, k, 2, r, first.lead, false), key = axis_map(&a, k->rank - 1u),
+        e = axis_map(&a, k->rank - 2u);
     const char *keys = cb_matrix(s, "k", scores, 1, &batch, &key, &e);
     const char *score = cb_between(s, "score", scores->out[0], operand(s, softmax, 0));
     const char *share = cb_between(s, "share", softmax->out[0], operand(s, op, 0)), *out = cb_store(s, "y", op);
     put_attention(s, second.batch, second.m, first.n, first.k, v->dim[v->rank - 1]);
-    step_line(s, "%s(env, %s, %s, %s, %s, %s, %s, shape);", kernel(s, FAMILY_ATTENTION, "attention"), first.a, keys, second.b, score, share, out);
+    step_line(s, "%s(env, %s, %s, %s, %s, %s, %s, shape);", kernel(s, FAMILY_ATTENTION, "attention"), first.a, keys,
+              second.b, score, share, out);
 }

@@ -1,5 +1,5 @@
-/* elements.c - tensors as the bytes that generated code works on: elements as they lie in memory, 4-bit ones two in a byte,
- * the first in the low half. The program is compiled for a little-endian machine. O(elements). */
+/* elements.c - tensors as the bytes that generated code works on: elements as they lie in memory, 4-bit ones two in a
+ * byte, the first in the low half. The program is compiled for a little-endian machine. O(elements). */
 #include "backend/emit_c.h"
 
 void emit_c_encode(const Tensor *t, uint64_t first, unsigned char *bytes) {

@@ -1,10 +1,10 @@
-/* emit.c - model.c and model.h of a planned network: the interface, the kernels its steps use, the steps, the call that runs
- * them in the order of the plan.
+/* emit.c - model.c and model.h of a planned network: the interface, the kernels its steps use, the steps, the call
+ * that runs them in the order of the plan.
  *
- * Every activation lies at a constant offset of one arena, which has exactly the plan's arena_bytes. The program needs the
- * standard headers alone, allocates at most once, when it is initialised without an arena, and has no globals. With
- * NETC_POISON defined each byte is filled with 0xff, NaN in every float type, the moment its last reader has run. Time
- * and memory are linear in the operators. */
+ * Every activation lies at a constant offset of one arena, which has exactly the plan's arena_bytes. The program needs
+ * the standard headers alone, allocates at most once, when it is initialised without an arena, and has no globals.
+ * With NETC_POISON defined each byte is filled with 0xff, NaN in every float type, the moment its last reader has run.
+ * Time and memory are linear in the operators. */
 #include "backend/c/c.h"
 
 #include <inttypes.h>
@@ -74,11 +74,20 @@ static const char *number(const Emit *e, uint64_t n) { return arena_printf(e->c-
 static void put_template(StrBuf *b, const Emit *e, const char *text) {
     uint64_t whole = e->p->arena_bytes;
     if (!align_up(whole, e->p->align, &whole)) whole = e->p->arena_bytes;
-    const struct { const char *word, *text; } words[] = {
-        {"net", e->name}, {"NET", e->upper}, {"version", NETC_VERSION}, {"source", comment_text(e->c->scratch, e->g->source)},
-        {"tensors", text_of(put_tensors, e)}, {"parameters", text_of(put_parameters, e)}, {"arena", number(e, e->p->arena_bytes)},
-        {"align", number(e, e->p->align)}, {"weights", number(e, e->weights->nbytes)}, {"hash", number(e, e->weights->hash)},
-        {"whole", number(e, whole)}, {"nin", number(e, e->g->inputs.n ? e->g->inputs.n : 1)},
+    const struct { const char *word, *text;
+    } words[] = {
+        {"net", e->name},
+        {"NET", e->upper},
+        {"version", NETC_VERSION},
+        {"source", comment_text(e->c->scratch, e->g->source)},
+        {"tensors", text_of(put_tensors, e)},
+        {"parameters", text_of(put_parameters, e)},
+        {"arena", number(e, e->p->arena_bytes)},
+        {"align", number(e, e->p->align)},
+        {"weights", number(e, e->weights->nbytes)},
+        {"hash", number(e, e->weights->hash)},
+        {"whole", number(e, whole)},
+        {"nin", number(e, e->g->inputs.n ? e->g->inputs.n : 1)},
         {"nout", number(e, e->g->results.n ? e->g->results.n : 1)},
     };
     for (const char *p = text; *p; p++) {
@@ -103,9 +112,10 @@ static void put_kernels(StrBuf *b, const Emit *e) {
         for (Family f = 0; f < FAMILY_COUNT; f++) {
             if (!e->used[f][a]) continue;
             const char *suffix = arith_suffix(a);
-            sb_printf(b, "\n#ifndef NETC_KERNEL_%s_%s\n#define NETC_KERNEL_%s_%s\n", family_names[f], suffix, family_names[f], suffix);
-            sb_printf(b, "#define num %s\n#define wide %s\n#define K(name) name##_%s\n#define M(name) name%s\n", arith_type(a), wide[a], suffix,
-                      a == ARITH_F32 ? "##f" : "");
+            sb_printf(b, "\n#ifndef NETC_KERNEL_%s_%s\n#define NETC_KERNEL_%s_%s\n", family_names[f], suffix,
+                      family_names[f], suffix);
+            sb_printf(b, "#define num %s\n#define wide %s\n#define K(name) name##_%s\n#define M(name) name%s\n",
+                      arith_type(a), wide[a], suffix, a == ARITH_F32 ? "##f" : "");
             sb_printf(b, "%s#undef num\n#undef wide\n#undef K\n#undef M\n#endif\n", family_texts[f]);
         }
 }
@@ -115,23 +125,29 @@ enum { MAX_LISTED = 4 };
 static void put_buffers(StrBuf *b, const Emit *e) {
     const Plan *p = e->p;
     size_t nb = p->buffers.n;
-    uint32_t *first = NEW_ARRAY(e->c->scratch, uint32_t, nb), *next = NEW_ARRAY(e->c->scratch, uint32_t, e->g->values.n + 1);
+    uint32_t *first = NEW_ARRAY(e->c->scratch, uint32_t, nb),
+             *next = NEW_ARRAY(e->c->scratch, uint32_t, e->g->values.n + 1);
     for (size_t v = e->g->values.n; v-- > 0;) {           /* lists by buffer, of 1 + id */
         uint32_t buffer = p->place[v].buffer;
         if (buffer == NO_ID || p->repl[v] != v) continue;
         next[v] = first[buffer];
         first[buffer] = (uint32_t)v + 1;
     }
-    sb_printf(b, "\n/* The arena, " U64 " bytes: each buffer's bytes, offset, and the steps in which it is needed.\n *\n", p->arena_bytes);
+    sb_printf(b,
+              "\n/* The arena, " U64 " bytes: each buffer's bytes, offset, and the steps in which it is needed.\n *\n",
+              p->arena_bytes);
     for (size_t i = 0; i < nb; i++) {
         const Buffer *u = &p->buffers.p[i];
         if (!u->in_arena) continue;
-        sb_printf(b, " *   " U64 " bytes at " U64 ", steps %" PRIu32 " to %" PRIu32 ":", u->nbytes, u->offset, u->first, u->last);
-        if (u->kind == BUF_WORKSPACE) sb_printf(b, " workspace of %s", comment_text(e->c->scratch, e->g->ops.p[u->op]->path));
+        sb_printf(b, " *   " U64 " bytes at " U64 ", steps %" PRIu32 " to %" PRIu32 ":", u->nbytes, u->offset, u->first,
+                  u->last);
+        if (u->kind == BUF_WORKSPACE)
+            sb_printf(b, " workspace of %s", comment_text(e->c->scratch, e->g->ops.p[u->op]->path));
         unsigned listed = 0;
         for (uint32_t v = first[i]; v && listed < MAX_LISTED; v = next[v - 1], listed++) {
             const Value *x = e->g->values.p[v - 1];
-            sb_printf(b, "%s %s %s", listed ? "," : "", comment_text(e->c->scratch, x->name), type_text(e->c->scratch, &x->type));
+            sb_printf(b, "%s %s %s", listed ? "," : "", comment_text(e->c->scratch, x->name),
+                      type_text(e->c->scratch, &x->type));
             if (listed + 1 == MAX_LISTED && next[v - 1]) sb_puts(b, ", ...");
         }
         sb_putc(b, '\n');
@@ -141,9 +157,14 @@ static void put_buffers(StrBuf *b, const Emit *e) {
 
 /* ---- poison ---- */
 
-/* Pieces by the step they end in and begin in, as lists: the bytes that die after a step are those of its pieces that end,
- * less what a buffer that was born in it took over. */
-typedef struct Ends { uint32_t *ends, *begins, *next_end, *next_begin; const Piece **piece; uint64_t *base; uint32_t n; } Ends;
+/* Pieces by the step they end in and begin in, as lists: the bytes that die after a step are those of its pieces that
+ * end, less what a buffer that was born in it took over. */
+typedef struct Ends {
+    uint32_t *ends, *begins, *next_end, *next_begin;
+    const Piece **piece;
+    uint64_t *base;
+    uint32_t n;
+} Ends;
 
 static Ends ends_of(const Emit *e) {
     const Plan *p = e->p;
@@ -201,7 +222,8 @@ static void put_copy_out(StrBuf *b, const Emit *e, size_t i) {
     const Place *pl = &e->p->place[v->id];
     if (v->nbytes == 0) return;
     if (pl->buffer != NO_ID && e->io[pl->buffer] == UINT32_MAX - i && !e->p->buffers.p[pl->buffer].in_arena) return;
-    sb_printf(b, "    { const void *env = &frame; memcpy(frame.out[%zu], %s, " U64 "); }\n", i, base_text(e, v), v->nbytes);
+    sb_printf(b, "    { const void *env = &frame; memcpy(frame.out[%zu], %s, " U64 "); }\n", i, base_text(e, v),
+              v->nbytes);
 }
 
 static void put_run(StrBuf *b, const Emit *e) {
@@ -216,7 +238,8 @@ static void put_run(StrBuf *b, const Emit *e) {
         if (e->g->results.p[i].value->nelem) sb_printf(b, " || !%s", e->out_names[i]);
     sb_printf(b, ") return %s_E_NULL;\n", e->upper);
     sb_printf(b, "    const struct %s_frame frame = {\n        self->arena, self->weights, {", e->name);
-    for (size_t i = 0; i < e->g->inputs.n; i++) sb_printf(b, "%s(const unsigned char *)%s", i ? ", " : "", e->in_names[i]);
+    for (size_t i = 0; i < e->g->inputs.n; i++)
+        sb_printf(b, "%s(const unsigned char *)%s", i ? ", " : "", e->in_names[i]);
     sb_puts(b, e->g->inputs.n ? "}, {" : "NULL}, {");
     for (size_t i = 0; i < e->g->results.n; i++) sb_printf(b, "%s(unsigned char *)%s", i ? ", " : "", e->out_names[i]);
     sb_puts(b, e->g->results.n ? "}, &status\n    };\n" : "NULL}, &status\n    };\n");
@@ -225,8 +248,8 @@ static void put_run(StrBuf *b, const Emit *e) {
         const Value *v = e->g->inputs.p[i];
         const Place *pl = &p->place[v->id];
         if (v->nbytes && pl->buffer != NO_ID && p->buffers.p[pl->buffer].in_arena)
-            sb_printf(b, "    memcpy(frame.arena + " U64 ", frame.in[%zu], " U64 ");\n", p->buffers.p[pl->buffer].offset + pl->byte_offset, i,
-                      v->nbytes);
+            sb_printf(b, "    memcpy(frame.arena + " U64 ", frame.in[%zu], " U64 ");\n",
+                      p->buffers.p[pl->buffer].offset + pl->byte_offset, i, v->nbytes);
     }
     for (uint32_t s = 0; s < p->steps.n; s++) {
         sb_printf(b, "    %s_step%" PRIu32 "(&frame);\n", e->name, s);
@@ -249,7 +272,8 @@ static void find_places(Emit *e) {
     }
     for (size_t i = e->g->results.n; i-- > 0;) {
         uint32_t b = p->place[result_value(e, i)->id].buffer;
-        if (b != NO_ID && p->buffers.p[b].kind == BUF_IO && (e->io[b] == 0 || e->io[b] > UINT32_MAX / 2)) e->io[b] = UINT32_MAX - (uint32_t)i;
+        if (b != NO_ID && p->buffers.p[b].kind == BUF_IO && (e->io[b] == 0 || e->io[b] > UINT32_MAX / 2))
+            e->io[b] = UINT32_MAX - (uint32_t)i;
     }
     for (size_t s = 0; s < p->steps.n; s++) e->workspace[s] = NO_ID;
     for (size_t b = 0; b < p->buffers.n; b++)
@@ -264,8 +288,8 @@ bool emit_c(Ctx *c, const Graph *g, const Plan *p, const char *header, StrBuf *s
     emit_steps(&e);
     if (diag_failed(c)) return false;
     put_template(declarations, &e, template_interface);
-    sb_printf(source, "/* %s - made by netc " NETC_VERSION " from %s, plan %s. */\n", e.name, comment_text(c->scratch, g->source),
-              level_name(p->level));
+    sb_printf(source, "/* %s - made by netc " NETC_VERSION " from %s, plan %s. */\n", e.name,
+              comment_text(c->scratch, g->source), level_name(p->level));
     sb_printf(source, "#include \"%s\"\n\n#include <stdio.h>\n#include <stdlib.h>\n", header);
     put_kernels(source, &e);
     put_buffers(source, &e);

@@ -1,12 +1,12 @@
-/* names.c - identifiers of the generated code. A name of the source becomes letters, digits and _; what C, a standard header
- * or a kernel uses already gets a suffix, and so does a name that is taken. */
+/* names.c - identifiers of the generated code. A name of the source becomes letters, digits and _; what C, a standard
+ * header or a kernel uses already gets a suffix, and so does a name that is taken. */
 #include "backend/c/c.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Sorted, for bsearch: keywords, functions and types of the headers that model.c includes, and what kernels/c/base.h declares
- * without a suffix of its own. */
+/* Sorted, for bsearch: keywords, functions and types of the headers that model.c includes, and what kernels/c/base.h
+ * declares without a suffix of its own. */
 static const char *const taken[] = {
     "abort", "abs", "acos", "acosh", "aligned_alloc", "asin", "asinh", "at_quick_exit", "atan", "atan2", "atanh", "atexit",
     "atof", "atoi", "atol", "atoll", "auto", "bits_float", "break", "bsearch", "calloc", "case", "cbrt", "ceil", "char",

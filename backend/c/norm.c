@@ -22,9 +22,10 @@ static const char *real_attr(StepText *s, AttrName name, Arith as) {
 static void standardise(StepText *s, uint64_t width, uint64_t run, uint64_t count) {
     const Op *op = s->anchor;
     const char *name = kernel(s, FAMILY_NORM, "standardise"), *x = cb_operand(s, "x", op, 0);
-    const char *weight = cb_load(s, "weight", operand(s, op, 1), s->arith), *bias = cb_load(s, "bias", operand(s, op, 2), s->arith);
-    step_line(s, "%s(env, %s, %s, %s, %s, " U64 ", " U64 ", " U64 ", " U64 ", %s);", name, x, weight, bias, cb_store(s, "y", op),
-              op->in[0]->nelem / width, width, run, count, real_attr(s, A_eps, ARITH_F64));
+    const char *weight = cb_load(s, "weight", operand(s, op, 1), s->arith),
+               *bias = cb_load(s, "bias", operand(s, op, 2), s->arith);
+    step_line(s, "%s(env, %s, %s, %s, %s, " U64 ", " U64 ", " U64 ", " U64 ", %s);", name, x, weight, bias,
+              cb_store(s, "y", op), op->in[0]->nelem / width, width, run, count, real_attr(s, A_eps, ARITH_F64));
 }
 
 static void along_axis(StepText *s, const char *base, const char *rest) {
@@ -32,26 +33,28 @@ static void along_axis(StepText *s, const char *base, const char *rest) {
     const Shape *x = &op->in[0]->type.shape;
     unsigned axis = (unsigned)op_int(op, A_dim);
     const char *name = kernel(s, FAMILY_NORM, base), *in = cb_operand(s, "x", op, 0);
-    step_line(s, "%s(env, %s, %s, " U64 ", " U64 ", " U64 ", %s);", name, in, cb_store(s, "y", op), x->rank ? elems_before(x, axis) : 1,
-              x->rank ? x->dim[axis] : 1, x->rank ? elems_behind(x, axis) : 1, rest);
+    step_line(s, "%s(env, %s, %s, " U64 ", " U64 ", " U64 ", %s);", name, in, cb_store(s, "y", op),
+              x->rank ? elems_before(x, axis) : 1, x->rank ? x->dim[axis] : 1, x->rank ? elems_behind(x, axis) : 1,
+              rest);
 }
 
 static void batch_norm(StepText *s) {
     const Op *op = s->anchor;
     const Shape *x = &op->in[0]->type.shape;
     const char *name = kernel(s, FAMILY_NORM, "batch_norm"), *in = cb_operand(s, "x", op, 0);
-    const char *weight = cb_load(s, "weight", operand(s, op, 1), s->arith), *bias = cb_load(s, "bias", operand(s, op, 2), s->arith);
-    step_line(s, "%s(env, %s, %s, %s, %s, " U64 ", " U64 ", " U64 ", %s);", name, in, weight, bias, cb_store(s, "y", op), x->dim[0], x->dim[1],
-              elems_behind(x, 1), real_attr(s, A_eps, ARITH_F64));
+    const char *weight = cb_load(s, "weight", operand(s, op, 1), s->arith),
+               *bias = cb_load(s, "bias", operand(s, op, 2), s->arith);
+    step_line(s, "%s(env, %s, %s, %s, %s, " U64 ", " U64 ", " U64 ", %s);", name, in, weight, bias,
+              cb_store(s, "y", op), x->dim[0], x->dim[1], elems_behind(x, 1), real_attr(s, A_eps, ARITH_F64));
 }
 
 static void response_norm(StepText *s) {
     const Op *op = s->anchor;
     const Shape *x = &op->in[0]->type.shape;
     const char *name = kernel(s, FAMILY_NORM, "local_response_norm"), *in = cb_operand(s, "x", op, 0);
-    step_line(s, "%s(env, %s, %s, " U64 ", " U64 ", " U64 ", %" PRId64 ", %s, %s, %s);", name, in, cb_store(s, "y", op), x->dim[0], x->dim[1],
-              elems_behind(x, 1), op_int(op, A_size), real_attr(s, A_alpha, s->arith), real_attr(s, A_beta, s->arith),
-              real_attr(s, A_k, s->arith));
+    step_line(s, "%s(env, %s, %s, " U64 ", " U64 ", " U64 ", %" PRId64 ", %s, %s, %s);", name, in, cb_store(s, "y", op),
+              x->dim[0], x->dim[1], elems_behind(x, 1), op_int(op, A_size), real_attr(s, A_alpha, s->arith),
+              real_attr(s, A_beta, s->arith), real_attr(s, A_k, s->arith));
 }
 
 void step_norm(StepText *s) {
@@ -63,7 +66,8 @@ void step_norm(StepText *s) {
     case OP_SOFTMAX: along_axis(s, "softmax", "0"); break;
     case OP_LOG_SOFTMAX: along_axis(s, "softmax", "1"); break;
     case OP_NORMALIZE:
-        along_axis(s, "normalize", arena_printf(a, "%s, %s", real_attr(s, A_p, ARITH_F64), real_attr(s, A_eps, s->arith)));
+        along_axis(s, "normalize",
+                   arena_printf(a, "%s, %s", real_attr(s, A_p, ARITH_F64), real_attr(s, A_eps, s->arith)));
         break;
     case OP_LAYER_NORM: standardise(s, last_axes(op), 1, last_axes(op)); break;
     case OP_GROUP_NORM: case OP_INSTANCE_NORM:
@@ -72,8 +76,8 @@ void step_norm(StepText *s) {
     case OP_RMS_NORM: {
         const char *name = kernel(s, FAMILY_NORM, "rms_norm"), *in = cb_operand(s, "x", op, 0);
         const char *weight = cb_load(s, "weight", operand(s, op, 1), s->arith);
-        step_line(s, "%s(env, %s, %s, %s, " U64 ", " U64 ", %s);", name, in, weight, cb_store(s, "y", op), op->in[0]->nelem / last_axes(op),
-                  last_axes(op), real_attr(s, A_eps, ARITH_F64));
+        step_line(s, "%s(env, %s, %s, %s, " U64 ", " U64 ", %s);", name, in, weight, cb_store(s, "y", op),
+                  op->in[0]->nelem / last_axes(op), last_axes(op), real_attr(s, A_eps, ARITH_F64));
         break;
     }
     case OP_BATCH_NORM: batch_norm(s); break;
@@ -121,8 +125,10 @@ static const char *sampled_store(StepText *s, const Value *v) {
     Arith as = arith_of(v->type.dtype);
     if (as == ARITH_F32) value = "(float)value";
     if (as == ARITH_I64)
-        value = v->type.dtype == DT_U8 ? "(int64_t)nearbyint(value < 0 ? 0 : value > 255 ? 255 : value)" : "truncate_double(nearbyint(value))";
-    sb_printf(&e->out, "KERNEL void %s(const void *env, size_t i, double value) {\n    %s\n}\n", name, store_text(s, v, "i", value));
+        value = v->type.dtype == DT_U8 ? "(int64_t)nearbyint(value < 0 ? 0 : value > 255 ? 255 : value)"
+                                       : "truncate_double(nearbyint(value))";
+    sb_printf(&e->out, "KERNEL void %s(const void *env, size_t i, double value) {\n    %s\n}\n", name,
+              store_text(s, v, "i", value));
     return name;
 }
 
@@ -135,7 +141,8 @@ void step_interpolate(StepText *s) {
     bool in_float = !in_double && strncmp(mode, "nearest", 7) == 0;
     if (s->arith == ARITH_I64) s->arith = ARITH_F64;
     step_line(s, "static const Sampling shape = {");
-    step_line(s, "    .n = " U64 ", .mode = %s, .corners = %d, .in_double = %d,", x->dim[0] * x->dim[1], sample_mode(mode), aligned, in_double);
+    step_line(s, "    .n = " U64 ", .mode = %s, .corners = %d, .in_double = %d,", x->dim[0] * x->dim[1],
+              sample_mode(mode), aligned, in_double);
     put_axis(s, 'd', 2, aligned, in_float);
     put_axis(s, 'h', 1, aligned, in_float);
     put_axis(s, 'w', 0, aligned, in_float);

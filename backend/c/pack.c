@@ -1,8 +1,8 @@
-/* pack.c - the block of weights as a file: tensors converted to the bytes that generated code reads, batch norms folded
- * into what they follow, constants computed by the reference evaluator.
+/* pack.c - the block of weights as a file: tensors converted to the bytes that generated code reads, batch norms
+ * folded into what they follow, constants computed by the reference evaluator.
  *
- * Stored tensors are read and written CHUNK elements at a time, so that a tensor of any size takes a few MiB; what a constant is
- * made of is in memory whole, until its last use. */
+ * Stored tensors are read and written CHUNK elements at a time, so that a tensor of any size takes a few MiB; what a
+ * constant is made of is in memory whole, until its last use. */
 #include "backend/c/c.h"
 
 #include <math.h>
@@ -18,13 +18,15 @@ typedef struct Pack {
     const WeightLayout *layout;
     OutStream *out;
     Arena *scratch;
-    const Op **norm;                                      /* by value id of a weight or bias: the norm folded into it, or NULL */
-    Tensor *values;                                       /* by value id: constants and what they read; without memory: not there */
+    const Op **norm; /* by value id of a weight or bias: the norm folded into it, or NULL */
+    Tensor *values; /* by value id: constants and what they read; without memory: not there */
     uint32_t *left;                                       /* by value id: constants that still read it */
     uint32_t next;                                        /* the next op to look at for constants */
 } Pack;
 
-static const Value *standing(const Pack *k, const Value *v) { return v ? k->g->values.p[plan_repl(k->p, v->id)] : NULL; }
+static const Value *standing(const Pack *k, const Value *v) {
+    return v ? k->g->values.p[plan_repl(k->p, v->id)] : NULL;
+}
 
 /* ---- tensors ---- */
 
@@ -68,11 +70,12 @@ static bool read_norm(Pack *k, const Op *norm, double **scale, double **shift) {
     return true;
 }
 
-/* The channel of the result that element i of a weight makes: rows of [out, ..], or for transposed [in, out / groups, ..] the
- * second axis within the group of the first. */
+/* The channel of the result that element i of a weight makes: rows of [out, ..], or for transposed [in, out / groups,
+ * ..] the second axis within the group of the first. */
 static uint64_t channel_of(const Op *op, const Value *w, uint64_t i) {
     const Shape *s = &w->type.shape;
-    bool transposed = op->kind == OP_CONV_TRANSPOSE1D || op->kind == OP_CONV_TRANSPOSE2D || op->kind == OP_CONV_TRANSPOSE3D;
+    bool transposed =
+        op->kind == OP_CONV_TRANSPOSE1D || op->kind == OP_CONV_TRANSPOSE2D || op->kind == OP_CONV_TRANSPOSE3D;
     uint64_t row = w->nelem / s->dim[0];
     if (!transposed) return i / row;
     uint64_t each = s->dim[0] / (uint64_t)op_int(op, A_groups), kernel = row / s->dim[1];
@@ -186,7 +189,7 @@ static void count_reads(Pack *k) {
         for (uint32_t n = 0; is_constant(k, i) && n < op->nin; n++)
             if (op->in[n] && op_reads(op, n)) k->left[standing(k, op->in[n])->id]++;
         for (uint32_t n = 0; is_constant(k, i) && n < op->nout; n++)
-            if (k->p->place[op->out[n]->id].buffer != NO_ID) k->left[op->out[n]->id]++;          /* until it is written */
+            if (k->p->place[op->out[n]->id].buffer != NO_ID) k->left[op->out[n]->id]++; /* until it is written */
     }
 }
 
@@ -240,7 +243,13 @@ static bool put_all(Pack *k) {
 
 bool emit_c_weights(Ctx *c, const Graph *g, const Plan *p, const Supply *supply, OutStream *out) {
     Arena *own = arena_new();
-    Pack k = {.c = c, .g = g, .p = p, .supply = supply, .layout = weights_layout(c, g, p), .out = out, .scratch = arena_new()};
+    Pack k = {.c = c,
+              .g = g,
+              .p = p,
+              .supply = supply,
+              .layout = weights_layout(c, g, p),
+              .out = out,
+              .scratch = arena_new()};
     k.norm = NEW_ARRAY(own, const Op *, g->values.n);
     k.values = NEW_ARRAY(own, Tensor, g->values.n);
     k.left = NEW_ARRAY(own, uint32_t, g->values.n);

@@ -1,7 +1,7 @@
-/* point.c - operators whose result at an index follows from that index alone: element-wise ones, moves of elements, parts,
- * choices by an index tensor, ranges. Each becomes one expression, so that a chain of them fused into a step, in front
- * of a kernel, behind one or alone, is a few lines of C. Expressions follow ops/eval_*.c; the functions they call are
- * those of kernels/c/real.h and whole.h. */
+/* point.c - operators whose result at an index follows from that index alone: element-wise ones, moves of elements,
+ * parts, choices by an index tensor, ranges. Each becomes one expression, so that a chain of them fused into a step,
+ * in front of a kernel, behind one or alone, is a few lines of C. Expressions follow ops/eval_*.c; the functions they
+ * call are those of kernels/c/real.h and whole.h. */
 #include "backend/c/c.h"
 
 #include "ops/axes.h"
@@ -24,7 +24,12 @@ typedef struct Point {
 bool is_pointwise(const Op *op) {
     switch (op->kind) {
     case OP_BATCH_NORM: return op_in(op, 3) && op_in(op, 4);
-    case OP_GLU: case OP_EXPAND: case OP_CHANNEL_SHUFFLE: case OP_PIXEL_SHUFFLE: case OP_PIXEL_UNSHUFFLE: case OP_EMBEDDING:
+    case OP_GLU:
+    case OP_EXPAND:
+    case OP_CHANNEL_SHUFFLE:
+    case OP_PIXEL_SHUFFLE:
+    case OP_PIXEL_UNSHUFFLE:
+    case OP_EMBEDDING:
     case OP_GATHER: case OP_INDEX_SELECT: case OP_ONE_HOT: case OP_TRIL: case OP_TRIU:
     case OP_ARANGE: case OP_ZEROS: case OP_ONES: case OP_FULL: case OP_PAD: case OP_TILE: case OP_FLIP: case OP_ROLL:
         return true;
@@ -186,8 +191,8 @@ static const char *prelu(const Point *p) {
 static const char *batch_norm(const Point *p) {
     const Value *w = operand(p->s, p->op, 1), *b = operand(p->s, p->op, 2);
     const char *c = channel(p);
-    const char *y = TEXT(p, "standardised_%s(%s, %s, %s, %s)", arith_suffix(p->out), at(p, 0, p->out), load_at(p, 3, c), load_at(p, 4, c),
-                         attr_text(p, A_eps, p->out));
+    const char *y = TEXT(p, "standardised_%s(%s, %s, %s, %s)", arith_suffix(p->out), at(p, 0, p->out), load_at(p, 3, c),
+                         load_at(p, 4, c), attr_text(p, A_eps, p->out));
     if (w) y = TEXT(p, "%s * %s", y, load_at(p, 1, c));
     return b ? TEXT(p, "%s + %s", y, load_at(p, 2, c)) : y;
 }
@@ -196,20 +201,24 @@ static const char *glu(const Point *p) {
     const Op *op = p->op;
     unsigned axis = (unsigned)op_int(op, A_dim);
     uint64_t half = op->out[0]->type.shape.dim[axis] * elems_behind(&op->out[0]->type.shape, axis);
-    sb_printf(p->b, "    const size_t first = %s / %" PRIu64 " * %" PRIu64 " + %s %% %" PRIu64 ";\n", p->i, half, 2 * half, p->i, half);
-    return TEXT(p, "%s * sigmoid_%s(%s)", load_at(p, 0, "first"), arith_suffix(p->out), load_at(p, 0, TEXT(p, "first + %" PRIu64, half)));
+    sb_printf(p->b, "    const size_t first = %s / %" PRIu64 " * %" PRIu64 " + %s %% %" PRIu64 ";\n", p->i, half,
+              2 * half, p->i, half);
+    return TEXT(p, "%s * sigmoid_%s(%s)", load_at(p, 0, "first"), arith_suffix(p->out),
+                load_at(p, 0, TEXT(p, "first + %" PRIu64, half)));
 }
 
 /* ---- choices by index ---- */
 
 static const char *placed(const Point *p, uint32_t k, const char *index, uint64_t n) {
-    return TEXT(p, "place_within(RUN->status, E_INDEX, %s, %" PRIu64 ")", load_text(p->s, operand(p->s, p->op, k), index, ARITH_I64), n);
+    return TEXT(p, "place_within(RUN->status, E_INDEX, %s, %" PRIu64 ")",
+                load_text(p->s, operand(p->s, p->op, k), index, ARITH_I64), n);
 }
 
 static const char *embedding(const Point *p) {
     const Value *w = p->op->in[1];
     uint64_t width = w->type.shape.dim[1];
-    sb_printf(p->b, "    const size_t row = %s;\n", placed(p, 0, TEXT(p, "%s / %" PRIu64, p->i, width), w->type.shape.dim[0]));
+    sb_printf(p->b, "    const size_t row = %s;\n",
+              placed(p, 0, TEXT(p, "%s / %" PRIu64, p->i, width), w->type.shape.dim[0]));
     return load_at(p, 1, TEXT(p, "row * %" PRIu64 " + %s %% %" PRIu64, width, p->i, width));
 }
 
@@ -220,7 +229,8 @@ static const char *gather(const Point *p) {
     sb_init(&place, p->a);
     sb_printf(p->b, "    const size_t place = %s;\n", placed(p, 1, p->i, s->rank ? s->dim[axis] : 1));
     for (unsigned k = 0; k < s->rank; k++)
-        sb_printf(&place, "%s%s * %" PRIu64, k ? " + " : "", k == axis ? "place" : coordinate(p->a, r, k, p->i), elems_behind(s, k));
+        sb_printf(&place, "%s%s * %" PRIu64, k ? " + " : "", k == axis ? "place" : coordinate(p->a, r, k, p->i),
+                  elems_behind(s, k));
     return load_at(p, 0, s->rank ? sb_str(&place) : "place");
 }
 
@@ -228,9 +238,11 @@ static const char *index_select(const Point *p) {
     const Shape *s = &p->op->in[0]->type.shape;
     unsigned axis = (unsigned)op_int(p->op, A_dim);
     uint64_t extent = s->rank ? s->dim[axis] : 1, behind = elems_behind(s, axis), n = p->op->in[1]->nelem;
-    sb_printf(p->b, "    const size_t place = %s;\n", placed(p, 1, TEXT(p, "%s / %" PRIu64 " %% %" PRIu64, p->i, behind, n), extent));
-    return load_at(p, 0, TEXT(p, "(%s / %" PRIu64 " * %" PRIu64 " + place) * %" PRIu64 " + %s %% %" PRIu64, p->i, n * behind, extent, behind,
-                              p->i, behind));
+    sb_printf(p->b, "    const size_t place = %s;\n",
+              placed(p, 1, TEXT(p, "%s / %" PRIu64 " %% %" PRIu64, p->i, behind, n), extent));
+    return load_at(p, 0,
+                   TEXT(p, "(%s / %" PRIu64 " * %" PRIu64 " + place) * %" PRIu64 " + %s %% %" PRIu64, p->i, n * behind,
+                        extent, behind, p->i, behind));
 }
 
 static const char *one_hot(const Point *p) {
@@ -259,7 +271,8 @@ static const char *filled(const Point *p, const Datum *d) {
 static const char *arange(const Point *p) {
     const Datum *start = op_attr(p->op, A_start), *step = op_attr(p->op, A_step);
     if (p->out == ARITH_I64)
-        return TEXT(p, "add_i64(%s, mul_i64((int64_t)%s, %s))", attr_text(p, A_start, ARITH_I64), p->i, attr_text(p, A_step, ARITH_I64));
+        return TEXT(p, "add_i64(%s, mul_i64((int64_t)%s, %s))", attr_text(p, A_start, ARITH_I64), p->i,
+                    attr_text(p, A_step, ARITH_I64));
     return TEXT(p, "(%s)(%s + (double)%s * %s)", arith_type(p->out), number(p, ARITH_F64, number_of(start)), p->i,
                 number(p, ARITH_F64, number_of(step)));
 }
@@ -296,7 +309,8 @@ static const char *flip(const Point *p) {
     uint32_t n = op_ints(p->op, A_dims, dims, MAX_RANK);
     const char *c[MAX_RANK];
     for (unsigned k = 0; k < x->rank; k++) c[k] = coordinate(p->a, x, k, p->i);
-    for (uint32_t k = 0; k < n && x->rank > 0; k++) c[dims[k]] = TEXT(p, "%" PRIu64 " - %s", x->dim[dims[k]] - 1, c[dims[k]]);
+    for (uint32_t k = 0; k < n && x->rank > 0; k++)
+        c[dims[k]] = TEXT(p, "%" PRIu64 " - %s", x->dim[dims[k]] - 1, c[dims[k]]);
     return load_at(p, 0, joined(p, x, c));
 }
 
@@ -322,9 +336,11 @@ static const char *padded(const Point *p, const char *mode, const char *c, int64
     const char *at_axis = TEXT(p, "(int64_t)(%s) - %s", c, whole_text(p->a, before));
     if (before <= 0 && after <= 0 && strcmp(mode, "circular") != 0) return at_axis;
     if (strcmp(mode, "replicate") == 0) return TEXT(p, "clip_i64(%s, 0, %s)", at_axis, whole_text(p->a, n - 1));
-    if (strcmp(mode, "reflect") == 0) return TEXT(p, "%s - llabs(%s - llabs(%s))", whole_text(p->a, n - 1), whole_text(p->a, n - 1), at_axis);
+    if (strcmp(mode, "reflect") == 0)
+        return TEXT(p, "%s - llabs(%s - llabs(%s))", whole_text(p->a, n - 1), whole_text(p->a, n - 1), at_axis);
     if (strcmp(mode, "constant") == 0) return at_axis;
-    int64_t first = before < 0 ? -before : 0, left = n - first + (after < 0 ? after : 0), lead = before > 0 ? before : 0;
+    int64_t first = before < 0 ? -before : 0, left = n - first + (after < 0 ? after : 0),
+            lead = before > 0 ? before : 0;
     return TEXT(p, "%s + ((int64_t)(%s) + %s) %% %s", whole_text(p->a, first), c,
                 whole_text(p->a, lead % left ? left - lead % left : 0), whole_text(p->a, left));
 }
@@ -339,15 +355,18 @@ static const char *pad(const Point *p) {
     sb_init(&inside, p->a);
     for (unsigned k = 0; k < x->rank; k++) {
         uint32_t from_end = x->rank - 1u - k;
-        int64_t before = from_end < n / 2 ? amounts[2 * from_end] : 0, after = from_end < n / 2 ? amounts[2 * from_end + 1] : 0;
+        int64_t before = from_end < n / 2 ? amounts[2 * from_end] : 0,
+                after = from_end < n / 2 ? amounts[2 * from_end + 1] : 0;
         const char *place = coordinate(p->a, r, k, p->i);
         c[k] = TEXT(p, "c%u", k);
         if (before == 0 && after == 0) {
             sb_printf(p->b, "    const size_t c%u = %s;\n", k, place);
             continue;
         }
-        sb_printf(p->b, "    const size_t c%u = (size_t)(%s);\n", k, padded(p, mode, place, (int64_t)x->dim[k], before, after));
-        if (constant && (before > 0 || after > 0)) sb_printf(&inside, "%sc%u < %" PRIu64, inside.n ? " && " : "", k, x->dim[k]);
+        sb_printf(p->b, "    const size_t c%u = (size_t)(%s);\n", k,
+                  padded(p, mode, place, (int64_t)x->dim[k], before, after));
+        if (constant && (before > 0 || after > 0))
+            sb_printf(&inside, "%sc%u < %" PRIu64, inside.n ? " && " : "", k, x->dim[k]);
     }
     if (constant && p->op->in[0]->nelem == 0) return filled(p, op_attr(p->op, A_value));
     const char *value = load_at(p, 0, joined(p, x, c));
@@ -362,7 +381,8 @@ static const char *moved(const Point *p) {
     case OP_PRELU: return prelu(p);
     case OP_GLU: return glu(p);
     case OP_WHERE: return TEXT(p, "(%s ? %s : %s)", at(p, 0, ARITH_I64), at(p, 1, p->out), at(p, 2, p->out));
-    case OP_MASKED_FILL: return TEXT(p, "(%s ? %s : %s)", at(p, 1, ARITH_I64), attr_text(p, A_value, p->out), at(p, 0, p->out));
+    case OP_MASKED_FILL:
+        return TEXT(p, "(%s ? %s : %s)", at(p, 1, ARITH_I64), attr_text(p, A_value, p->out), at(p, 0, p->out));
     case OP_EMBEDDING: return embedding(p);
     case OP_GATHER: return gather(p);
     case OP_INDEX_SELECT: return index_select(p);
@@ -382,14 +402,16 @@ static const char *moved(const Point *p) {
     }
 }
 
-/* Names in front of the expression (row, place, c0 ...) are unique: operators that need them are never fused with others. */
+/* Names in front of the expression (row, place, c0 ...) are unique: operators that need them are never fused with
+ * others. */
 void point_statements(const StepText *s, StrBuf *b, const Op *op, const char *index) {
     Arena *a = s->e->c->scratch;
     StrBuf before;
     sb_init(&before, a);
     Arith out = arith_of(op->out[0]->type.dtype), in = op->nin && op->in[0] ? arith_of(op->in[0]->type.dtype) : out;
     Point p = {.s = s, .b = &before, .op = op, .i = index, .a = a, .in = in, .out = out};
-    const char *text = s->e->p->fate[op->id] == FATE_FOLDED ? at(&p, 0, out) : moved(&p), *name = local_name(s, op->out[0]);
+    const char *text = s->e->p->fate[op->id] == FATE_FOLDED ? at(&p, 0, out) : moved(&p),
+               *name = local_name(s, op->out[0]);
     if (!text && (op_info(op->kind)->flags & BINARY)) text = binary(&p);
     if (!text) text = unary(&p);
     if (!text) text = activation(&p);

@@ -32,16 +32,18 @@ static const char *place_of(StepText *s, unsigned set, uint64_t *count) {
         map_run(reduced ? &gone : &kept, x->dim[i], elems_behind(x, i));
         *count *= reduced ? x->dim[i] : 1;
     }
-    sb_printf(&e->out, "KERNEL size_t %s(size_t o, size_t r) {\n    (void)o, (void)r;\n    return %s + (%s);\n}\n", name,
-              map_text(a, &kept, "o"), map_text(a, &gone, "r"));
+    sb_printf(&e->out, "KERNEL size_t %s(size_t o, size_t r) {\n    (void)o, (void)r;\n    return %s + (%s);\n}\n",
+              name, map_text(a, &kept, "o"), map_text(a, &gone, "r"));
     return name;
 }
 
 static void fold(StepText *s, Family family, const char *base, const char *rest) {
     const Op *op = s->anchor;
     uint64_t count;
-    const char *name = kernel(s, family, base), *x = cb_operand(s, "x", op, 0), *at = place_of(s, reduced_axes(op), &count);
-    step_line(s, "%s(env, %s, %s, %s, " U64 ", " U64 "%s);", name, x, at, cb_store(s, "y", op), op->out[0]->nelem, count, rest);
+    const char *name = kernel(s, family, base), *x = cb_operand(s, "x", op, 0),
+               *at = place_of(s, reduced_axes(op), &count);
+    step_line(s, "%s(env, %s, %s, %s, " U64 ", " U64 "%s);", name, x, at, cb_store(s, "y", op), op->out[0]->nelem,
+              count, rest);
 }
 
 static void mean_or_var(StepText *s, bool var) {
@@ -58,9 +60,10 @@ static void mean_or_var(StepText *s, bool var) {
 static void extreme_place(StepText *s, bool largest) {
     const Op *op = s->anchor;
     uint64_t count;
-    const char *name = kernel(s, FAMILY_REDUCE, "extreme_place"), *x = cb_operand(s, "x", op, 0), *at = place_of(s, reduced_axes(op), &count);
-    step_line(s, "%s(env, %s, %s, %s, " U64 ", " U64 ", %d);", name, x, at, cb_put(s, "y", op->out[0], ARITH_I64), op->out[0]->nelem, count,
-              largest);
+    const char *name = kernel(s, FAMILY_REDUCE, "extreme_place"), *x = cb_operand(s, "x", op, 0),
+               *at = place_of(s, reduced_axes(op), &count);
+    step_line(s, "%s(env, %s, %s, %s, " U64 ", " U64 ", %d);", name, x, at, cb_put(s, "y", op->out[0], ARITH_I64),
+              op->out[0]->nelem, count, largest);
 }
 
 typedef struct Rows { uint64_t outer, n, inner; } Rows;
@@ -80,10 +83,12 @@ static void order(StepText *s) {
     Rows r = rows_of(&op->in[0]->type.shape, (unsigned)op_int(op, A_dim));
     bool descending = op_bool(op, op->kind == OP_SORT ? A_descending : A_largest);
     uint64_t k = op->kind == OP_SORT ? r.n : (uint64_t)op_int(op, A_k);
-    const char *name = kernel(s, FAMILY_REDUCE, "sort_rows"), *x = cb_operand(s, "x", op, 0), *values = cb_put(s, "values", op->out[0], s->arith);
-    const char *place = cb_load(s, "place", op->out[1], ARITH_I64), *places = cb_put(s, "places", op->out[1], ARITH_I64);
-    step_line(s, "%s(env, %s, %s, %s, %s, " U64 ", " U64 ", " U64 ", " U64 ", %d);", name, x, values, place, places, r.outer, r.n, r.inner, k,
-              descending);
+    const char *name = kernel(s, FAMILY_REDUCE, "sort_rows"), *x = cb_operand(s, "x", op, 0),
+               *values = cb_put(s, "values", op->out[0], s->arith);
+    const char *place = cb_load(s, "place", op->out[1], ARITH_I64),
+               *places = cb_put(s, "places", op->out[1], ARITH_I64);
+    step_line(s, "%s(env, %s, %s, %s, %s, " U64 ", " U64 ", " U64 ", " U64 ", %d);", name, x, values, place, places,
+              r.outer, r.n, r.inner, k, descending);
 }
 
 void step_reduce(StepText *s) {
@@ -120,13 +125,15 @@ static void class_loss(StepText *s) {
     if (dtype_is_float(target->type.dtype)) {
         const char *name = kernel(s, FAMILY_LOSS, "probability_loss"), *in = cb_operand(s, "x", op, 0);
         const char *wanted = cb_load(s, "target", target, s->arith);
-        step_line(s, "%s(env, %s, %s, %s, " U64 ", " U64 ", " U64 ", %d, %s);", name, in, wanted, cb_store(s, "y", op), r.outer, r.n, r.inner,
-                  reduction_of(op), smoothing);
+        step_line(s, "%s(env, %s, %s, %s, " U64 ", " U64 ", " U64 ", %d, %s);", name, in, wanted, cb_store(s, "y", op),
+                  r.outer, r.n, r.inner, reduction_of(op), smoothing);
         return;
     }
-    const char *name = kernel(s, FAMILY_LOSS, "class_loss"), *in = cb_operand(s, "x", op, 0), *wanted = cb_load(s, "target", target, ARITH_I64);
-    step_line(s, "%s(env, %s, %s, %s, " U64 ", " U64 ", " U64 ", %d, %d, %s, %s, RUN->status, E_INDEX);", name, in, wanted,
-              cb_store(s, "y", op), r.outer, r.n, r.inner, reduction_of(op), logits, smoothing, whole_text(a, op_int(op, A_ignore_index)));
+    const char *name = kernel(s, FAMILY_LOSS, "class_loss"), *in = cb_operand(s, "x", op, 0),
+               *wanted = cb_load(s, "target", target, ARITH_I64);
+    step_line(s, "%s(env, %s, %s, %s, " U64 ", " U64 ", " U64 ", %d, %d, %s, %s, RUN->status, E_INDEX);", name, in,
+              wanted, cb_store(s, "y", op), r.outer, r.n, r.inner, reduction_of(op), logits, smoothing,
+              whole_text(a, op_int(op, A_ignore_index)));
 }
 
 void step_loss(StepText *s) {
@@ -142,6 +149,6 @@ void step_loss(StepText *s) {
     const char *name = kernel(s, FAMILY_LOSS, "element_loss"), *x = cb_operand(s, "x", op, 0);
     const char *target = cb_load(s, "target", operand(s, op, 1), s->arith);
     double beta = op->kind == OP_SMOOTH_L1_LOSS ? op_float(op, A_beta) : 0;
-    step_line(s, "%s(env, %s, %s, %s, " U64 ", %s, %d, %s);", name, x, target, cb_store(s, "y", op), op->in[0]->nelem, kind, reduction_of(op),
-              number_text(s->e->c->scratch, ARITH_F64, beta));
+    step_line(s, "%s(env, %s, %s, %s, " U64 ", %s, %d, %s);", name, x, target, cb_store(s, "y", op), op->in[0]->nelem,
+              kind, reduction_of(op), number_text(s->e->c->scratch, ARITH_F64, beta));
 }

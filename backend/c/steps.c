@@ -1,5 +1,5 @@
-/* steps.c - every step of a plan as a C function: which kernel it calls, and copies where bytes have to move. Linear in the
- * operators; scratch memory is given back after each step. */
+/* steps.c - every step of a plan as a C function: which kernel it calls, and copies where bytes have to move. Linear
+ * in the operators; scratch memory is given back after each step. */
 #include "backend/c/c.h"
 
 #include <inttypes.h>
@@ -8,7 +8,9 @@
 
 static bool is_family_conv(OpKind k) { return k >= OP_CONV1D && k <= OP_CONV_TRANSPOSE3D; }
 static bool is_family_pool(OpKind k) { return k >= OP_MAX_POOL1D && k <= OP_GLOBAL_MAX_POOL3D; }
-static bool is_family_norm(OpKind k) { return (k >= OP_BATCH_NORM && k <= OP_NORMALIZE) || k == OP_SOFTMAX || k == OP_LOG_SOFTMAX; }
+static bool is_family_norm(OpKind k) {
+    return (k >= OP_BATCH_NORM && k <= OP_NORMALIZE) || k == OP_SOFTMAX || k == OP_LOG_SOFTMAX;
+}
 static bool is_family_reduce(OpKind k) { return k >= OP_SUM && k <= OP_SORT; }
 static bool is_family_loss(OpKind k) { return k >= OP_CROSS_ENTROPY && k <= OP_BCE_WITH_LOGITS; }
 

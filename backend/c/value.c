@@ -46,7 +46,8 @@ const char *base_text(const Emit *e, const Value *v) {
     if (b->kind == BUF_WEIGHT) return with_offset(a, "RUN->weights", e->weights->offset[b->id] + pl->byte_offset);
     if (b->kind != BUF_IO || e->io[b->id] == 0) ice("emit: the buffer of %s is nowhere", v->name);
     int32_t io = (int32_t)e->io[b->id];
-    const char *base = io > 0 ? arena_printf(a, "RUN->in[%d]", (int)(io - 1)) : arena_printf(a, "RUN->out[%d]", (int)(-io - 1));
+    const char *base =
+        io > 0 ? arena_printf(a, "RUN->in[%d]", (int)(io - 1)) : arena_printf(a, "RUN->out[%d]", (int)(-io - 1));
     return with_offset(a, base, pl->byte_offset);
 }
 
@@ -72,7 +73,8 @@ const char *whole_text(Arena *arena, int64_t v) {
     if (v == INT64_MIN) return "INT64_MIN";
     if (v == INT64_MAX) return "INT64_MAX";
     if (v >= -32767 && v <= 32767) return arena_printf(arena, v < 0 ? "(%" PRId64 ")" : "%" PRId64, v);
-    return arena_printf(arena, v < 0 ? "(-INT64_C(%" PRIu64 "))" : "INT64_C(%" PRIu64 ")", v < 0 ? 0 - (uint64_t)v : (uint64_t)v);
+    return arena_printf(arena, v < 0 ? "(-INT64_C(%" PRIu64 "))" : "INT64_C(%" PRIu64 ")",
+                        v < 0 ? 0 - (uint64_t)v : (uint64_t)v);
 }
 
 const char *constant_text(Arena *arena, const Value *v, Arith a) {
@@ -91,7 +93,8 @@ const char *load_text(const StepText *s, const Value *v, const char *index, Arit
 }
 
 const char *store_text(const StepText *s, const Value *v, const char *index, const char *value) {
-    return arena_printf(s->e->c->scratch, "store_%s(%s, %s, %s);", dtype_name(v->type.dtype), base_text(s->e, v), index, value);
+    return arena_printf(s->e->c->scratch, "store_%s(%s, %s, %s);", dtype_name(v->type.dtype), base_text(s->e, v), index,
+                        value);
 }
 
 const char *local_name(const StepText *s, const Value *v) {

@@ -1,8 +1,9 @@
 /* weights.c - the block of weights: which tensors are in it, and where.
  *
- * A header of WEIGHTS_HEADER bytes ("NETCWGT1", then little endian 64-bit numbers: the hash, the bytes of the block), then
- * the plan's weight buffers in their order, each aligned to WEIGHTS_ALIGN. The hash (FNV-1a) is over names, types,
- * places and what was folded, so that weights of another network, or of another plan of it, are known as such. Linear. */
+ * A header of WEIGHTS_HEADER bytes ("NETCWGT1", then little endian 64-bit numbers: the hash, the bytes of the block),
+ * then the plan's weight buffers in their order, each aligned to WEIGHTS_ALIGN. The hash (FNV-1a) is over names,
+ * types, places and what was folded, so that weights of another network, or of another plan of it, are known as such.
+ * Linear. */
 #include "backend/c/c.h"
 
 #include <inttypes.h>
@@ -17,7 +18,8 @@ static void own(WeightLayout *l, const Plan *p, const Value *v) {
     const Place *pl = &p->place[v->id];
     if (pl->buffer == NO_ID || p->repl[v->id] != v->id) return;
     const Buffer *b = &p->buffers.p[pl->buffer];
-    if (b->kind == BUF_WEIGHT && pl->byte_offset == 0 && b->nbytes == v->nbytes && !l->owner[b->id]) l->owner[b->id] = v;
+    if (b->kind == BUF_WEIGHT && pl->byte_offset == 0 && b->nbytes == v->nbytes && !l->owner[b->id])
+        l->owner[b->id] = v;
 }
 
 static uint64_t place_all(Ctx *c, const Plan *p, WeightLayout *l) {
@@ -29,7 +31,8 @@ static uint64_t place_all(Ctx *c, const Plan *p, WeightLayout *l) {
         if (!v) ice("the weights have a buffer that no tensor fills");
         l->offset[i] = at;
         h = hash_text(h, arena_printf(c->scratch, "%s %s %" PRIu64 "\n", v->name, type_text(c->scratch, &v->type), at));
-        if (!add_u64(at, b->nbytes, &at) || !align_up(at, WEIGHTS_ALIGN, &at)) ice("the weights are larger than 2^64 bytes");
+        if (!add_u64(at, b->nbytes, &at) || !align_up(at, WEIGHTS_ALIGN, &at))
+            ice("the weights are larger than 2^64 bytes");
     }
     l->nbytes = at == WEIGHTS_HEADER ? 0 : at;
     return h;
@@ -44,7 +47,8 @@ WeightLayout *weights_layout(Ctx *c, const Graph *g, const Plan *p) {
         for (uint32_t k = 0; p->fate[i] == FATE_CONSTANT && k < g->ops.p[i]->nout; k++) own(l, p, g->ops.p[i]->out[k]);
     l->hash = place_all(c, p, l);
     for (size_t i = 0; i < g->ops.n; i++)
-        if (p->fate[i] == FATE_FOLDED) l->hash = hash_text(l->hash, arena_printf(c->scratch, "folded %s\n", g->ops.p[i]->path));
+        if (p->fate[i] == FATE_FOLDED)
+            l->hash = hash_text(l->hash, arena_printf(c->scratch, "folded %s\n", g->ops.p[i]->path));
     return l;
 }
 

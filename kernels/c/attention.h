@@ -1,9 +1,10 @@
-/* attention.h - scaled dot product attention, row by row: the scores of one query with all keys, softmax, the weighted sum
- * of the values. Nothing but a row of ATTENTION_ROW numbers is kept, on the stack; of longer rows the scores are computed
- * again in each pass. score and share see each score before, each probability after softmax: scale, mask, what is fused.
+/* attention.h - scaled dot product attention, row by row: the scores of one query with all keys, softmax, the weighted
+ * sum of the values. Nothing but a row of ATTENTION_ROW numbers is kept, on the stack; of longer rows the scores are
+ * computed again in each pass. score and share see each score before, each probability after softmax: scale, mask,
+ * what is fused.
  *
- * q(b, row, e), k(b, key, e), v(b, key, f); score(i, s) and share(i, p) with i in [batch, rows, keys]; y(i) of
- * [batch, rows, width]. A row all of whose scores are -inf gives NaN. */
+ * q(b, row, e), k(b, key, e), v(b, key, f); score(i, s) and share(i, p) with i in [batch, rows, keys]; y(i) of [batch,
+ * rows, width]. A row all of whose scores are -inf gives NaN. */
 
 #ifndef NETC_ATTENTION
 #define NETC_ATTENTION
@@ -11,8 +12,9 @@ enum { ATTENTION_ROW = 2048, ATTENTION_WIDTH = 64, ATTENTION_LANES = 16 };
 typedef struct Attention { size_t batch, rows, keys, depth, width; } Attention;
 #endif
 
-KERNEL num K(score_of)(const void *env, num (*q)(const void *, size_t, size_t, size_t), num (*k)(const void *, size_t, size_t, size_t),
-                       num (*score)(const void *, size_t, num), Attention s, size_t b, size_t row, size_t key) {
+KERNEL num K(score_of)(const void *env, num (*q)(const void *, size_t, size_t, size_t),
+                       num (*k)(const void *, size_t, size_t, size_t), num (*score)(const void *, size_t, num),
+                       Attention s, size_t b, size_t row, size_t key) {
     const size_t whole = s.depth / ATTENTION_LANES * ATTENTION_LANES;
     num lane[ATTENTION_LANES] = {0}, sum = 0;
     for (size_t e = 0; e < whole; e += ATTENTION_LANES)
@@ -22,9 +24,10 @@ KERNEL num K(score_of)(const void *env, num (*q)(const void *, size_t, size_t, s
     return score(env, (b * s.rows + row) * s.keys + key, sum);
 }
 
-KERNEL void K(attention)(const void *env, num (*q)(const void *, size_t, size_t, size_t), num (*k)(const void *, size_t, size_t, size_t),
-                         num (*v)(const void *, size_t, size_t, size_t), num (*score)(const void *, size_t, num),
-                         num (*share)(const void *, size_t, num), void (*y)(const void *, size_t, num), Attention s) {
+KERNEL void K(attention)(const void *env, num (*q)(const void *, size_t, size_t, size_t),
+                         num (*k)(const void *, size_t, size_t, size_t), num (*v)(const void *, size_t, size_t, size_t),
+                         num (*score)(const void *, size_t, num), num (*share)(const void *, size_t, num),
+                         void (*y)(const void *, size_t, num), Attention s) {
     for (size_t b = 0; b < s.batch; b++)
         for (size_t row = 0; row < s.rows; row++) {
             num kept[ATTENTION_ROW], largest = -(num)HUGE_VAL;
@@ -45,8 +48,9 @@ KERNEL void K(attention)(const void *env, num (*q)(const void *, size_t, size_t,
                 const size_t n = s.width - f < ATTENTION_WIDTH ? s.width - f : ATTENTION_WIDTH;
                 num acc[ATTENTION_WIDTH] = {0};
                 for (size_t key = 0; key < s.keys; key++) {
-                    const num e = s.keys <= ATTENTION_ROW ? kept[key]
-                                                          : M(exp)(K(score_of)(env, q, k, score, s, b, row, key) - largest);
+                    const num e = s.keys <= ATTENTION_ROW
+                                      ? kept[key]
+                                      : M(exp)(K(score_of)(env, q, k, score, s, b, row, key) - largest);
                     const num p = share(env, (b * s.rows + row) * s.keys + key, e * by);
                     for (size_t t = 0; t < n; t++) acc[t] += p * v(env, b, key, f + t);
                 }
@@ -57,9 +61,10 @@ KERNEL void K(attention)(const void *env, num (*q)(const void *, size_t, size_t,
 
 /* The same by way of stored scores: kept_at(i) and keep(i, s), i in [batch, rows, keys]. */
 KERNEL void K(attention_stored)(const void *env, num (*q)(const void *, size_t, size_t, size_t),
-                                num (*k)(const void *, size_t, size_t, size_t), num (*v)(const void *, size_t, size_t, size_t),
-                                num (*score)(const void *, size_t, num), num (*kept_at)(const void *, size_t),
-                                void (*keep)(const void *, size_t, num), void (*y)(const void *, size_t, num), Attention s) {
+                                num (*k)(const void *, size_t, size_t, size_t),
+                                num (*v)(const void *, size_t, size_t, size_t), num (*score)(const void *, size_t, num),
+                                num (*kept_at)(const void *, size_t), void (*keep)(const void *, size_t, num),
+                                void (*y)(const void *, size_t, num), Attention s) {
     for (size_t b = 0; b < s.batch; b++)
         for (size_t row = 0; row < s.rows; row++) {
             const size_t first = (b * s.rows + row) * s.keys;

@@ -44,7 +44,8 @@ HELPER float bits_float(uint32_t u) {
 }
 
 KERNEL uint32_t encode_float(float v, unsigned e, unsigned m, int infinite) {
-    uint32_t u = float_bits(v), sign = (u >> 31) << (e + m), most = infinite ? ((1u << e) - 1) << m : (1u << (e + m)) - 1;
+    uint32_t u = float_bits(v), sign = (u >> 31) << (e + m),
+             most = infinite ? ((1u << e) - 1) << m : (1u << (e + m)) - 1;
     uint32_t exponent = u >> 23 & 255, mantissa = (u & 0x7fffff) | (exponent ? 1u << 23 : 0);
     int at = (int)(exponent ? exponent : 1) - 127 + ((1 << (e - 1)) - 1), shift = 23 - (int)m;
     if (exponent == 255) return (u & 0x7fffff) ? (infinite ? most | 1u << (m - 1) : most) : sign | most;
@@ -92,8 +93,12 @@ KERNEL void store_f64(void *p, size_t i, double v) { ((f64 *)p)[i] = v; }
 KERNEL void store_f32(void *p, size_t i, float v) { ((f32 *)p)[i] = v; }
 KERNEL void store_f16(void *p, size_t i, float v) { ((u16 *)p)[i] = (uint16_t)encode_float(v, 5, 10, 1); }
 KERNEL void store_bf16(void *p, size_t i, float v) { ((u16 *)p)[i] = (uint16_t)encode_float(v, 8, 7, 1); }
-KERNEL void store_f8e4m3(void *p, size_t i, float v) { ((unsigned char *)p)[i] = (unsigned char)encode_float(v, 4, 3, 0); }
-KERNEL void store_f8e5m2(void *p, size_t i, float v) { ((unsigned char *)p)[i] = (unsigned char)encode_float(v, 5, 2, 1); }
+KERNEL void store_f8e4m3(void *p, size_t i, float v) {
+    ((unsigned char *)p)[i] = (unsigned char)encode_float(v, 4, 3, 0);
+}
+KERNEL void store_f8e5m2(void *p, size_t i, float v) {
+    ((unsigned char *)p)[i] = (unsigned char)encode_float(v, 5, 2, 1);
+}
 KERNEL void store_i64(void *p, size_t i, int64_t v) { ((i64 *)p)[i] = v; }
 KERNEL void store_i32(void *p, size_t i, int64_t v) { ((i32 *)p)[i] = (int32_t)v; }
 KERNEL void store_i16(void *p, size_t i, int64_t v) { ((i16 *)p)[i] = (int16_t)v; }

@@ -1,9 +1,10 @@
-/* conv.h - convolution over up to three spatial axes, direct: a row of results at a time in a local array, to which each
- * weight adds its stretch of the operand's row. Padding is stepped over, never multiplied. conv1d and conv2d have
+/* conv.h - convolution over up to three spatial axes, direct: a row of results at a time in a local array, to which
+ * each weight adds its stretch of the operand's row. Padding is stepped over, never multiplied. conv1d and conv2d have
  * extent 1 in front; a convolution of one element a window is one row.
  *
- * Blocks of CONV_CHANNELS results share what they read. With one channel a group (depthwise) there is nothing to share:
- * those run in index order, so that the result may lie over the operand as far as it never passes what is still read. */
+ * Blocks of CONV_CHANNELS results share what they read. With one channel a group (depthwise) there is nothing to
+ * share: those run in index order, so that the result may lie over the operand as far as it never passes what is still
+ * read. */
 
 #ifndef NETC_CONV
 #define NETC_CONV
@@ -15,7 +16,8 @@ typedef struct Conv {
 } Conv;
 
 /* Results [*lo, *hi) of those at [first, first + n) meet kernel element k inside an axis of `in` elements. */
-KERNEL void conv_meets(size_t first, size_t n, size_t in, size_t stride, size_t offset, size_t pad, size_t *lo, size_t *hi) {
+KERNEL void conv_meets(size_t first, size_t n, size_t in, size_t stride, size_t offset, size_t pad, size_t *lo,
+                       size_t *hi) {
     size_t skip = offset < pad ? (pad - offset + stride - 1) / stride : 0;         /* the first result inside */
     size_t end = in + pad > offset ? (in + pad - offset - 1) / stride + 1 : 0;     /* behind the last */
     *lo = skip > first ? skip - first : 0;
@@ -25,7 +27,8 @@ KERNEL void conv_meets(size_t first, size_t n, size_t in, size_t stride, size_t 
 }
 #endif
 
-/* x [n, groups * ic, id, ih, iw], w [groups * oc, ic, kd, kh, kw], bias [groups * oc] or NULL, y [n, groups * oc, od, oh, ow] */
+/* x [n, groups * ic, id, ih, iw], w [groups * oc, ic, kd, kh, kw], bias [groups * oc] or NULL, y [n, groups * oc, od,
+ * oh, ow] */
 KERNEL void K(conv)(const void *env, num (*x)(const void *, size_t), num (*w)(const void *, size_t),
                     num (*bias)(const void *, size_t), void (*y)(const void *, size_t, num), Conv s) {
     const size_t block = s.ic == 1 ? 1 : CONV_CHANNELS;
@@ -53,8 +56,10 @@ KERNEL void K(conv)(const void *env, num (*x)(const void *, size_t), num (*w)(co
                                         const size_t at = row + first * s.sw + kw * s.dw - s.pw;
                                         for (size_t b = 0; b < count; b++) {
                                             const num weight =
-                                                w(env, ((((channel + b) * s.ic + c) * s.kd + kd) * s.kh + kh) * s.kw + kw);
-                                            for (size_t t = lo; t < hi; t++) acc[b][t] += weight * x(env, at + t * s.sw);
+                                                w(env,
+                                                  ((((channel + b) * s.ic + c) * s.kd + kd) * s.kh + kh) * s.kw + kw);
+                                            for (size_t t = lo; t < hi; t++)
+                                                acc[b][t] += weight * x(env, at + t * s.sw);
                                         }
                                     }
                                 }
@@ -66,8 +71,8 @@ KERNEL void K(conv)(const void *env, num (*x)(const void *, size_t), num (*w)(co
         }
 }
 
-/* x [n, groups * ic, id, ih, iw], w [groups * ic, oc, kd, kh, kw]: each element of x adds to the results at i * stride - pad +
- * k * dilation. A row of results gathers what its kernel rows reach. */
+/* x [n, groups * ic, id, ih, iw], w [groups * ic, oc, kd, kh, kw]: each element of x adds to the results at i * stride
+ * - pad + k * dilation. A row of results gathers what its kernel rows reach. */
 KERNEL void K(conv_transpose)(const void *env, num (*x)(const void *, size_t), num (*w)(const void *, size_t),
                               num (*bias)(const void *, size_t), void (*y)(const void *, size_t, num), Conv s) {
     for (size_t image = 0; image < s.n * s.groups; image++)
@@ -85,10 +90,12 @@ KERNEL void K(conv_transpose)(const void *env, num (*x)(const void *, size_t), n
                                 for (size_t kh = 0; kh < s.kh; kh++) {
                                     const size_t v = h + s.ph - kh * s.dh;
                                     if (h + s.ph < kh * s.dh || v % s.sh != 0 || v / s.sh >= s.ih) continue;
-                                    const size_t row = (((image * s.ic + c) * s.id + z / s.sd) * s.ih + v / s.sh) * s.iw;
+                                    const size_t row =
+                                        (((image * s.ic + c) * s.id + z / s.sd) * s.ih + v / s.sh) * s.iw;
                                     for (size_t kw = 0; kw < s.kw; kw++) {
                                         const num weight =
-                                            w(env, ((((group * s.ic + c) * s.oc + o) * s.kd + kd) * s.kh + kh) * s.kw + kw);
+                                            w(env,
+                                              ((((group * s.ic + c) * s.oc + o) * s.kd + kd) * s.kh + kh) * s.kw + kw);
                                         const size_t reach = first + s.pw, offset = kw * s.dw;
                                         size_t i = reach > offset ? (reach - offset + s.sw - 1) / s.sw : 0;
                                         for (; i < s.iw && i * s.sw + offset < reach + n; i++)

@@ -1,12 +1,16 @@
-/* interpolate.h - resampling over up to three spatial axes: each result is a weighted sum of elements of x, the taps of
- * each axis multiplied. PyTorch's places: nearest takes the element left of the sample, nearest-exact the one around its
- * middle; linear samples from clamped places, cubic (a = -0.75) clamps tap by tap, area averages as adaptive pools do.
- * Nearest is the one mode in which rounding chooses between elements: its step is in float as there, unless x is f64. */
+/* interpolate.h - resampling over up to three spatial axes: each result is a weighted sum of elements of x, the taps
+ * of each axis multiplied. PyTorch's places: nearest takes the element left of the sample, nearest-exact the one
+ * around its middle; linear samples from clamped places, cubic (a = -0.75) clamps tap by tap, area averages as
+ * adaptive pools do. Nearest is the one mode in which rounding chooses between elements: its step is in float as
+ * there, unless x is f64. */
 
 #ifndef NETC_INTERPOLATE
 #define NETC_INTERPOLATE
 enum { SAMPLE_NEAREST, SAMPLE_NEAREST_EXACT, SAMPLE_LINEAR, SAMPLE_CUBIC, SAMPLE_AREA };
-typedef struct SampledAxis { size_t in, out; double step; } SampledAxis;           /* step: how far apart samples lie, in elements */
+typedef struct SampledAxis {
+    size_t in, out;
+    double step;
+} SampledAxis; /* step: how far apart samples lie, in elements */
 typedef struct Sampling { size_t n; int mode, corners, in_double; SampledAxis d, h, w; } Sampling;
 
 KERNEL size_t sample_within(double place, size_t n) {
@@ -51,7 +55,8 @@ KERNEL size_t sample_tap(Sampling s, SampledAxis a, size_t i, size_t k, double *
 #endif
 
 /* x [n, d.in, h.in, w.in] to y [n, d.out, h.out, w.out], as doubles */
-KERNEL void K(interpolate)(const void *env, num (*x)(const void *, size_t), void (*y)(const void *, size_t, double), Sampling s) {
+KERNEL void K(interpolate)(const void *env, num (*x)(const void *, size_t), void (*y)(const void *, size_t, double),
+                           Sampling s) {
     for (size_t image = 0; image < s.n; image++)
         for (size_t d = 0; d < s.d.out; d++)
             for (size_t h = 0; h < s.h.out; h++)
@@ -64,7 +69,8 @@ KERNEL void K(interpolate)(const void *env, num (*x)(const void *, size_t), void
                                 const size_t z = sample_tap(s, s.d, d, i, &a), v = sample_tap(s, s.h, h, j, &b);
                                 const size_t at = sample_tap(s, s.w, w, k, &c);
                                 const double weight = a * b * c;
-                                if (weight != 0) sum += weight * (double)x(env, ((image * s.d.in + z) * s.h.in + v) * s.w.in + at);
+                                if (weight != 0)
+                                    sum += weight * (double)x(env, ((image * s.d.in + z) * s.h.in + v) * s.w.in + at);
                             }
                     y(env, ((image * s.d.out + d) * s.h.out + h) * s.w.out + w, sum);
                 }

@@ -14,8 +14,8 @@ KERNEL double K(log_sum)(const void *env, num (*x)(const void *, size_t), size_t
 }
 
 KERNEL void K(class_loss)(const void *env, num (*x)(const void *, size_t), int64_t (*target)(const void *, size_t),
-                          void (*y)(const void *, size_t, num), size_t outer, size_t classes, size_t inner, int reduction, int logits,
-                          double smoothing, int64_t ignore, int *status, int code) {
+                          void (*y)(const void *, size_t, num), size_t outer, size_t classes, size_t inner,
+                          int reduction, int logits, double smoothing, int64_t ignore, int *status, int code) {
     double total = 0, counted = 0;
     for (size_t i = 0; i < outer * inner; i++) {
         const size_t first = i / inner * classes * inner + i % inner;
@@ -40,8 +40,8 @@ KERNEL void K(class_loss)(const void *env, num (*x)(const void *, size_t), int64
 
 /* target: a probability for each class. */
 KERNEL void K(probability_loss)(const void *env, num (*x)(const void *, size_t), num (*target)(const void *, size_t),
-                                void (*y)(const void *, size_t, num), size_t outer, size_t classes, size_t inner, int reduction,
-                                double smoothing) {
+                                void (*y)(const void *, size_t, num), size_t outer, size_t classes, size_t inner,
+                                int reduction, double smoothing) {
     double total = 0;
     for (size_t i = 0; i < outer * inner; i++) {
         const size_t first = i / inner * classes * inner + i % inner;

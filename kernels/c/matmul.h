@@ -12,8 +12,9 @@ typedef struct Matmul { size_t batch, m, n, k; } Matmul;
 #endif
 
 /* a(batch, row, p), b(batch, p, column), bias(column) or NULL; y(i) of [batch, m, n] */
-KERNEL void K(matmul)(const void *env, num (*a)(const void *, size_t, size_t, size_t), num (*b)(const void *, size_t, size_t, size_t),
-                      num (*bias)(const void *, size_t), void (*y)(const void *, size_t, num), Matmul s) {
+KERNEL void K(matmul)(const void *env, num (*a)(const void *, size_t, size_t, size_t),
+                      num (*b)(const void *, size_t, size_t, size_t), num (*bias)(const void *, size_t),
+                      void (*y)(const void *, size_t, num), Matmul s) {
     for (size_t g = 0; g < s.batch; g++)
         for (size_t i = 0; i < s.m; i += MATMUL_ROWS)
             for (size_t j = 0; j < s.n; j += MATMUL_COLUMNS) {
@@ -35,8 +36,9 @@ KERNEL void K(matmul)(const void *env, num (*a)(const void *, size_t, size_t, si
             }
 }
 
-KERNEL void K(matmul_dot)(const void *env, num (*a)(const void *, size_t, size_t, size_t), num (*b)(const void *, size_t, size_t, size_t),
-                          num (*bias)(const void *, size_t), void (*y)(const void *, size_t, num), Matmul s) {
+KERNEL void K(matmul_dot)(const void *env, num (*a)(const void *, size_t, size_t, size_t),
+                          num (*b)(const void *, size_t, size_t, size_t), num (*bias)(const void *, size_t),
+                          void (*y)(const void *, size_t, num), Matmul s) {
     for (size_t g = 0; g < s.batch; g++)
         for (size_t i = 0; i < s.m; i += MATMUL_ROWS)
             for (size_t j = 0; j < s.n; j += MATMUL_COLUMNS) {
@@ -54,7 +56,8 @@ KERNEL void K(matmul_dot)(const void *env, num (*a)(const void *, size_t, size_t
                             const size_t whole = depth / MATMUL_LANES * MATMUL_LANES;
                             num lane[MATMUL_LANES] = {0}, sum = 0;
                             for (size_t q = 0; q < whole; q += MATMUL_LANES)
-                                for (size_t l = 0; l < MATMUL_LANES; l++) lane[l] += tile[r][q + l] * b(env, g, p + q + l, j + c);
+                                for (size_t l = 0; l < MATMUL_LANES; l++)
+                                    lane[l] += tile[r][q + l] * b(env, g, p + q + l, j + c);
                             for (size_t q = whole; q < depth; q++) lane[0] += tile[r][q] * b(env, g, p + q, j + c);
                             for (size_t l = 0; l < MATMUL_LANES; l++) sum += lane[l];
                             acc[r][c] += sum;
@@ -66,9 +69,9 @@ KERNEL void K(matmul_dot)(const void *env, num (*a)(const void *, size_t, size_t
 }
 
 /* y[r, o] = bias[o] + sum over i, j of x1[r, i] w[o, i, j] x2[r, j] */
-KERNEL void K(bilinear)(const void *env, num (*x1)(const void *, size_t), num (*x2)(const void *, size_t), num (*w)(const void *, size_t),
-                        num (*bias)(const void *, size_t), void (*y)(const void *, size_t, num), size_t rows, size_t out, size_t n1,
-                        size_t n2) {
+KERNEL void K(bilinear)(const void *env, num (*x1)(const void *, size_t), num (*x2)(const void *, size_t),
+                        num (*w)(const void *, size_t), num (*bias)(const void *, size_t),
+                        void (*y)(const void *, size_t, num), size_t rows, size_t out, size_t n1, size_t n2) {
     for (size_t r = 0; r < rows; r++)
         for (size_t o = 0; o < out; o++) {
             num sum = bias ? bias(env, o) : 0;

@@ -1,5 +1,5 @@
-/* norm.h - normalisations. Means and variances are summed in double, in NORM_LANES parts, and take two passes: first the
- * mean, then the squares of what differs from it. A row is read whole before its first element is written, and
+/* norm.h - normalisations. Means and variances are summed in double, in NORM_LANES parts, and take two passes: first
+ * the mean, then the squares of what differs from it. A row is read whole before its first element is written, and
  * element i is written after it was read for the last time: the result may lie over the operand. */
 
 #ifndef NETC_NORM
@@ -8,7 +8,8 @@ enum { NORM_LANES = 8 };
 #endif
 
 /* The sum of x, or of the squares of x - mean, over n elements from `first` on. */
-KERNEL double K(moment)(const void *env, num (*x)(const void *, size_t), size_t first, size_t n, double mean, int squared) {
+KERNEL double K(moment)(const void *env, num (*x)(const void *, size_t), size_t first, size_t n, double mean,
+                        int squared) {
     const size_t whole = n / NORM_LANES * NORM_LANES;
     double lane[NORM_LANES] = {0}, sum = 0;
     for (size_t i = 0; i < whole; i += NORM_LANES)
@@ -24,11 +25,12 @@ KERNEL double K(moment)(const void *env, num (*x)(const void *, size_t), size_t 
     return sum;
 }
 
-/* Rows of `width` elements, each standardised by itself. Weight and bias (NULL: none) have one number for `run` neighbours
- * and `count` numbers: layer_norm 1 and width, group_norm the size of a channel and the number of channels. */
+/* Rows of `width` elements, each standardised by itself. Weight and bias (NULL: none) have one number for `run`
+ * neighbours and `count` numbers: layer_norm 1 and width, group_norm the size of a channel and the number of channels.
+ */
 KERNEL void K(standardise)(const void *env, num (*x)(const void *, size_t), num (*weight)(const void *, size_t),
-                           num (*bias)(const void *, size_t), void (*y)(const void *, size_t, num), size_t rows, size_t width,
-                           size_t run, size_t count, double eps) {
+                           num (*bias)(const void *, size_t), void (*y)(const void *, size_t, num), size_t rows,
+                           size_t width, size_t run, size_t count, double eps) {
     for (size_t r = 0; r < rows; r++) {
         const size_t first = r * width;
         const double mean = K(moment)(env, x, first, width, 0, 0) / (double)width;
@@ -57,8 +59,8 @@ KERNEL void K(rms_norm)(const void *env, num (*x)(const void *, size_t), num (*w
 
 /* batch_norm without running statistics: x [n, c, run], each channel by those of the batch. */
 KERNEL void K(batch_norm)(const void *env, num (*x)(const void *, size_t), num (*weight)(const void *, size_t),
-                          num (*bias)(const void *, size_t), void (*y)(const void *, size_t, num), size_t n, size_t c, size_t run,
-                          double eps) {
+                          num (*bias)(const void *, size_t), void (*y)(const void *, size_t, num), size_t n, size_t c,
+                          size_t run, double eps) {
     for (size_t k = 0; k < c; k++) {
         double mean = 0, var = 0;
         for (size_t b = 0; b < n; b++) mean += K(moment)(env, x, (b * c + k) * run, run, 0, 0);
@@ -77,8 +79,9 @@ KERNEL void K(batch_norm)(const void *env, num (*x)(const void *, size_t), num (
 }
 
 /* x [n, c, run]: over `size` neighbouring channels, those outside counted as 0. */
-KERNEL void K(local_response_norm)(const void *env, num (*x)(const void *, size_t), void (*y)(const void *, size_t, num), size_t n,
-                                   size_t c, size_t run, size_t size, num alpha, num beta, num k) {
+KERNEL void K(local_response_norm)(const void *env, num (*x)(const void *, size_t),
+                                   void (*y)(const void *, size_t, num), size_t n, size_t c, size_t run, size_t size,
+                                   num alpha, num beta, num k) {
     for (size_t i = 0; i < n * c * run; i++) {
         const size_t at = i / run % c, lo = at < size / 2 ? 0 : at - size / 2, end = at + size - size / 2;
         num squares = 0;
@@ -90,9 +93,10 @@ KERNEL void K(local_response_norm)(const void *env, num (*x)(const void *, size_
     }
 }
 
-/* x [outer, n, inner], by the p-norm along n: 0 counts what is not zero, the infinities take the greatest and the least. */
-KERNEL void K(normalize)(const void *env, num (*x)(const void *, size_t), void (*y)(const void *, size_t, num), size_t outer, size_t n,
-                         size_t inner, double p, num eps) {
+/* x [outer, n, inner], by the p-norm along n: 0 counts what is not zero, the infinities take the greatest and the
+ * least. */
+KERNEL void K(normalize)(const void *env, num (*x)(const void *, size_t), void (*y)(const void *, size_t, num),
+                         size_t outer, size_t n, size_t inner, double p, num eps) {
     for (size_t o = 0; o < outer; o++)
         for (size_t j = 0; j < inner; j++) {
             double norm = p == -HUGE_VAL ? HUGE_VAL : 0;
@@ -111,8 +115,8 @@ KERNEL void K(normalize)(const void *env, num (*x)(const void *, size_t), void (
 }
 
 /* softmax, or its logarithm, of x [outer, n, inner] along n. A row of -inf alone gives NaN. */
-KERNEL void K(softmax)(const void *env, num (*x)(const void *, size_t), void (*y)(const void *, size_t, num), size_t outer, size_t n,
-                       size_t inner, int logarithm) {
+KERNEL void K(softmax)(const void *env, num (*x)(const void *, size_t), void (*y)(const void *, size_t, num),
+                       size_t outer, size_t n, size_t inner, int logarithm) {
     for (size_t o = 0; o < outer; o++)
         for (size_t j = 0; j < inner; j++) {
             const size_t first = o * n * inner + j;

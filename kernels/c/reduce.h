@@ -10,8 +10,8 @@ KERNEL int K(beats)(num a, num b, int largest) {
     return largest ? a > b : a < b;
 }
 
-KERNEL void K(extreme)(const void *env, num (*x)(const void *, size_t), size_t (*at)(size_t, size_t), void (*y)(const void *, size_t, num),
-                       size_t results, size_t count, int largest) {
+KERNEL void K(extreme)(const void *env, num (*x)(const void *, size_t), size_t (*at)(size_t, size_t),
+                       void (*y)(const void *, size_t, num), size_t results, size_t count, int largest) {
     for (size_t o = 0; o < results; o++) {
         num best = x(env, at(o, 0));
         for (size_t r = 1; r < count; r++) {
@@ -39,31 +39,35 @@ KERNEL int K(precedes)(num a, int64_t i, num b, int64_t j, int descending) {
     return a == b ? i < j : descending ? a > b : a < b;
 }
 
-/* The first k of the n elements of each row in order: heapsort in the memory of the resulting places. A heap of k places, the
- * last in order on top, takes in the row; then it is taken down. x [outer, n, inner] along n; O(n log k) a row. */
+/* The first k of the n elements of each row in order: heapsort in the memory of the resulting places. A heap of k
+ * places, the last in order on top, takes in the row; then it is taken down. x [outer, n, inner] along n; O(n log k) a
+ * row. */
 KERNEL void K(sort_rows)(const void *env, num (*x)(const void *, size_t), void (*values)(const void *, size_t, num),
-                         int64_t (*place)(const void *, size_t), void (*places)(const void *, size_t, int64_t), size_t outer, size_t n,
-                         size_t inner, size_t k, int descending) {
+                         int64_t (*place)(const void *, size_t), void (*places)(const void *, size_t, int64_t),
+                         size_t outer, size_t n, size_t inner, size_t k, int descending) {
     for (size_t row = 0; k > 0 && row < outer * inner; row++) {
         const size_t from = row / inner * n * inner + row % inner, to = row / inner * k * inner + row % inner;
         size_t size = 0;
         for (size_t i = 0; i < n + k; i++) {
-            int64_t hole;                                 /* the place that looks for a seat, from node `at` downwards */
+            int64_t hole; /* the place that looks for a seat, from node `at` downwards */
             size_t at = 0;
             if (i < k) {                                  /* it grows: the new place rises */
                 for (at = size++; at > 0; at = (at - 1) / 2) {
                     const int64_t up = place(env, to + (at - 1) / 2 * inner);
-                    if (!K(precedes)(x(env, from + (size_t)up * inner), up, x(env, from + i * inner), (int64_t)i, descending)) break;
+                    if (!K(precedes)(x(env, from + (size_t)up * inner), up, x(env, from + i * inner), (int64_t)i,
+                                     descending))
+                        break;
                     places(env, to + at * inner, up);
                 }
                 places(env, to + at * inner, (int64_t)i);
                 continue;
             }
             const int64_t top = place(env, to);
-            if (i < n) {                                  /* it is full: the new place replaces the top, or is none of the first */
+            if (i < n) { /* it is full: the new place replaces the top, or is none of the first */
                 hole = (int64_t)i;
-                if (!K(precedes)(x(env, from + i * inner), hole, x(env, from + (size_t)top * inner), top, descending)) continue;
-            } else {                                      /* it shrinks: the top goes where the last one was */
+                if (!K(precedes)(x(env, from + i * inner), hole, x(env, from + (size_t)top * inner), top, descending))
+                    continue;
+            } else { /* it shrinks: the top goes where the last one was */
                 hole = place(env, to + --size * inner);
                 places(env, to + size * inner, top);
                 values(env, to + size * inner, x(env, from + (size_t)top * inner));
@@ -73,12 +77,15 @@ KERNEL void K(sort_rows)(const void *env, num (*x)(const void *, size_t), void (
                 int64_t down = place(env, to + child * inner);
                 if (child + 1 < size) {
                     const int64_t other = place(env, to + (child + 1) * inner);
-                    if (K(precedes)(x(env, from + (size_t)down * inner), down, x(env, from + (size_t)other * inner), other, descending)) {
+                    if (K(precedes)(x(env, from + (size_t)down * inner), down, x(env, from + (size_t)other * inner),
+                                    other, descending)) {
                         down = other;
                         child++;
                     }
                 }
-                if (!K(precedes)(x(env, from + (size_t)hole * inner), hole, x(env, from + (size_t)down * inner), down, descending)) break;
+                if (!K(precedes)(x(env, from + (size_t)hole * inner), hole, x(env, from + (size_t)down * inner), down,
+                                 descending))
+                    break;
                 places(env, to + at * inner, down);
             }
             places(env, to + at * inner, hole);

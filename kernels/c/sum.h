@@ -1,9 +1,9 @@
 /* sum.h - sums, products and what is made of them. at(o, r) is where element r of those that make result o lies in x;
- * there are `count` of them. `wide` is the type that is summed in: double for floats, num itself for integers, whose sums
- * are exact modulo 2^64. Results are made in index order, each whole before it is written. */
+ * there are `count` of them. `wide` is the type that is summed in: double for floats, num itself for integers, whose
+ * sums are exact modulo 2^64. Results are made in index order, each whole before it is written. */
 
-KERNEL void K(sum)(const void *env, num (*x)(const void *, size_t), size_t (*at)(size_t, size_t), void (*y)(const void *, size_t, num),
-                   size_t results, size_t count, wide divisor) {
+KERNEL void K(sum)(const void *env, num (*x)(const void *, size_t), size_t (*at)(size_t, size_t),
+                   void (*y)(const void *, size_t, num), size_t results, size_t count, wide divisor) {
     for (size_t o = 0; o < results; o++) {
         wide sum = 0;
         for (size_t r = 0; r < count; r++) sum += (wide)x(env, at(o, r));
@@ -11,8 +11,8 @@ KERNEL void K(sum)(const void *env, num (*x)(const void *, size_t), size_t (*at)
     }
 }
 
-KERNEL void K(prod)(const void *env, num (*x)(const void *, size_t), size_t (*at)(size_t, size_t), void (*y)(const void *, size_t, num),
-                    size_t results, size_t count) {
+KERNEL void K(prod)(const void *env, num (*x)(const void *, size_t), size_t (*at)(size_t, size_t),
+                    void (*y)(const void *, size_t, num), size_t results, size_t count) {
     for (size_t o = 0; o < results; o++) {
         wide product = 1;
         for (size_t r = 0; r < count; r++) product *= (wide)x(env, at(o, r));
@@ -21,8 +21,8 @@ KERNEL void K(prod)(const void *env, num (*x)(const void *, size_t), size_t (*at
 }
 
 /* Two passes: the mean, then the squares of what differs from it, divided by count - correction (never less than 0). */
-KERNEL void K(var)(const void *env, num (*x)(const void *, size_t), size_t (*at)(size_t, size_t), void (*y)(const void *, size_t, num),
-                   size_t results, size_t count, wide divisor) {
+KERNEL void K(var)(const void *env, num (*x)(const void *, size_t), size_t (*at)(size_t, size_t),
+                   void (*y)(const void *, size_t, num), size_t results, size_t count, wide divisor) {
     for (size_t o = 0; o < results; o++) {
         wide mean = 0, sum = 0;
         for (size_t r = 0; r < count; r++) mean += (wide)x(env, at(o, r));
@@ -36,8 +36,8 @@ KERNEL void K(var)(const void *env, num (*x)(const void *, size_t), size_t (*at)
 }
 
 /* x [outer, n, inner] along n */
-KERNEL void K(cumsum)(const void *env, num (*x)(const void *, size_t), void (*y)(const void *, size_t, num), size_t outer, size_t n,
-                      size_t inner) {
+KERNEL void K(cumsum)(const void *env, num (*x)(const void *, size_t), void (*y)(const void *, size_t, num),
+                      size_t outer, size_t n, size_t inner) {
     for (size_t o = 0; o < outer; o++)
         for (size_t j = 0; j < inner; j++) {
             wide sum = 0;

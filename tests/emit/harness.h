@@ -1,11 +1,11 @@
-/* harness.h - runs many generated networks of one compiled file and holds them against the reference. emit_random writes that
- * file: it includes this one, the networks, and defines the table `nets`.
+/* harness.h - runs many generated networks of one compiled file and holds them against the reference. emit_random
+ * writes that file: it includes this one, the networks, and defines the table `nets`.
  *
- * Memory of every run lies between guard pages: the arena, inputs, results and weights end where a page that cannot be touched
- * begins, so that one byte too many is a crash. Each network runs twice, over an arena of 0xa5 and one of 0x5a: the results
- * must be equal bit by bit (nothing is read that was not written), and the highest byte that was touched is the last one of the
- * highest buffer. Levels that neither fold nor fuse must give the bits of the level naive; all are within a bound of the
- * reference. The last line is `N passed, N failed`. */
+ * Memory of every run lies between guard pages: the arena, inputs, results and weights end where a page that cannot be
+ * touched begins, so that one byte too many is a crash. Each network runs twice, over an arena of 0xa5 and one of
+ * 0x5a: the results must be equal bit by bit (nothing is read that was not written), and the highest byte that was
+ * touched is the last one of the highest buffer. Levels that neither fold nor fuse must give the bits of the level
+ * naive; all are within a bound of the reference. The last line is `N passed, N failed`. */
 #define _DEFAULT_SOURCE
 #include <math.h>
 #include <stdint.h>

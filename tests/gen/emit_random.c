@@ -1,7 +1,7 @@
-/* emit_random.c - many networks as generated C in one file: `emit_random DIR [--first=N --count=N] [FILE.net[:NAME=VALUE,...] ...]`
- * writes DIR/all.c, what it includes, and DIR/data: inputs and what the reference evaluator makes of them. The networks are
- * those of the files, dims and constants set, and random ones of the seeds, each at every plan level; all.c includes
- * tests/emit/harness.h, which runs them. */
+/* emit_random.c - many networks as generated C in one file: `emit_random DIR [--first=N --count=N]
+ * [FILE.net[:NAME=VALUE,...] ...]` writes DIR/all.c, what it includes, and DIR/data: inputs and what the reference
+ * evaluator makes of them. The networks are those of the files, dims and constants set, and random ones of the seeds,
+ * each at every plan level; all.c includes tests/emit/harness.h, which runs them. */
 #include "backend/emit_c.h"
 #include "frontend/arrays.h"
 #include "frontend/frontend.h"
@@ -37,7 +37,8 @@ static void put_data(Out *o, const void *bytes, uint64_t n) {
 }
 
 static void put_row(Out *o, const Value *v) {
-    fprintf(o->all, "    {\"%s\", %" PRIu64 ", %" PRIu64 ", %" PRIu64 "},\n", dtype_name(v->type.dtype), v->nbytes, v->nelem, o->at);
+    fprintf(o->all, "    {\"%s\", %" PRIu64 ", %" PRIu64 ", %" PRIu64 "},\n", dtype_name(v->type.dtype), v->nbytes,
+            v->nelem, o->at);
 }
 
 /* The inputs' bytes, then the expected results' numbers, and the tables of both. */
@@ -93,13 +94,16 @@ static bool put_net(Out *o, Case *k, unsigned id, Level level, const char *title
     OutStream *w = outstream_open(k->c, arena_printf(a, "%s.weights", base));
     if (!w || !emit_c_weights(k->c, k->g, p, &supply, w) || !outstream_flush(w) || !outstream_rename(w)) return false;
     fprintf(o->all, "#include \"%s.c\"\nstatic int call_%s(void *arena, const void *weights, ", n, n);
-    fprintf(o->all, "unsigned char *const *in, unsigned char *const *out) {\n    %s net;\n    int code = %s_init(&net, arena, weights);\n", n, n);
+    fprintf(
+        o->all,
+        "unsigned char *const *in, unsigned char *const *out) {\n    %s net;\n    int code = %s_init(&net, arena, weights);\n",
+        n, n);
     fprintf(o->all, "    (void)in, (void)out;\n    if (code) return code;\n    code = %s_run(&net", n);
     for (size_t i = 0; i < k->g->inputs.n; i++) fprintf(o->all, ", (const void *)in[%zu]", i);
     for (size_t i = 0; i < k->g->results.n; i++) fprintf(o->all, ", (void *)out[%zu]", i);
     fprintf(o->all, ");\n    %s_free(&net);\n    return code;\n}\n", n);
-    sb_printf(&o->table, "    {\"%s, %s\", %" PRIu64 ", %" PRIu64 ", %" PRIu64 ", %" PRIu64, title, level_name(level), p->arena_bytes, highest_end(p),
-              p->align, emit_c_weights_bytes(k->c, k->g, p));
+    sb_printf(&o->table, "    {\"%s, %s\", %" PRIu64 ", %" PRIu64 ", %" PRIu64 ", %" PRIu64, title, level_name(level),
+              p->arena_bytes, highest_end(p), p->align, emit_c_weights_bytes(k->c, k->g, p));
     sb_printf(&o->table, ", call_%s, %s_read_weights, \"%s.weights\", in_%u, out_%u, %d, %d},\n", n, n, n, id, id,
               level != LEVEL_NAIVE && level != LEVEL_FULL, level == LEVEL_NAIVE);
     return true;
@@ -169,8 +173,10 @@ int main(int argc, char **argv) {
         else ok = put_file(&o, id++, argv[i]) && ok;
     }
     for (uint64_t i = 0; i < count; i++) ok = put_random(&o, id++, first + i) && ok;
-    fprintf(o.all, "static const TestNet nets[] = {\n%s};\nint main(void) { return check_all(nets, sizeof nets / sizeof *nets, \"data\"); }\n",
-            sb_str(&o.table));
+    fprintf(
+        o.all,
+        "static const TestNet nets[] = {\n%s};\nint main(void) { return check_all(nets, sizeof nets / sizeof *nets, \"data\"); }\n",
+        sb_str(&o.table));
     if (fclose(o.all) != 0 || fclose(o.data) != 0) die("cannot write to %s:", o.dir);
     arena_free(o.arena);
     return ok ? 0 : 1;
