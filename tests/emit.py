@@ -52,6 +52,22 @@ def job(netc, args, compiler, flags):
         return check(folder, compiler, flags)
 
 
+def detects(netc):
+    """A network whose code stores one value 64 bytes from its place must fail: the harness can."""
+    with tempfile.TemporaryDirectory() as folder:
+        trouble = emit(netc, folder, [os.path.join(ROOT, "examples", "lenet.net")])
+        path = os.path.join(folder, "n0_full.c")
+        with open(path) as f:
+            text = f.read()
+        moved, n = re.subn(r"(store_f32\(RUN->arena) \+ (\d+)", lambda m: f"{m[1]} + {int(m[2]) + 64}", text, count=1)
+        with open(path, "w") as f:
+            f.write(moved)
+        passed, failed, text = check(folder, "gcc" if shutil.which("gcc") else "clang", ["-O0"])
+        if trouble or n != 1 or passed != 5 or failed == 0:
+            return 0, 1, f"a store that was moved goes unnoticed: {passed} passed, {failed} failed {trouble}{text}"
+        return 1, 0, ""
+
+
 def main():
     netc, full = os.path.abspath(sys.argv[1]), "--full" in sys.argv[2:]
     compilers = [c for c in ("gcc", "clang") if shutil.which(c)]
@@ -65,7 +81,7 @@ def main():
             jobs.append((files, compilers[-1], SANITIZED))
     passed = failed = 0
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        for ok, bad, text in pool.map(lambda j: job(netc, *j), jobs):
+        for ok, bad, text in list(pool.map(lambda j: job(netc, *j), jobs)) + [detects(netc)]:
             passed, failed = passed + ok, failed + bad
             if text:
                 print(text)

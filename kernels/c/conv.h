@@ -31,7 +31,7 @@ KERNEL void conv_meets(size_t first, size_t n, size_t in, size_t stride, size_t 
  * oh, ow] */
 KERNEL void K(conv)(const void *env, num (*x)(const void *, size_t), num (*w)(const void *, size_t),
                     num (*bias)(const void *, size_t), void (*y)(const void *, size_t, num), Conv s) {
-    const size_t block = s.ic == 1 ? 1 : CONV_CHANNELS;
+    const size_t block = s.ic == 1 && s.groups > 1 ? 1 : CONV_CHANNELS;
     for (size_t image = 0; image < s.n * s.groups; image++)
         for (size_t o = 0; o < s.oc; o += block) {
             const size_t channel = image % s.groups * s.oc + o, count = s.oc - o < block ? s.oc - o : block;
