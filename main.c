@@ -42,7 +42,7 @@ static const char *source_only_option(const Options *o) {
 static void take_plan_options(Options *o, const Plan *p) {
     if (!o->given[OPT_PLAN])
         o->plan.level = p->level;
-    if (!o->given[OPT_TARGET])
+    if (!o->given[OPT_TARGET] && o->emit != EMIT_C)
         o->plan.target = p->target;
     if (!o->given[OPT_IO])
         o->plan.io = p->io;

@@ -5,6 +5,7 @@
 
 #include <inttypes.h>
 #include <stdarg.h>
+#include <string.h>
 
 enum { MAX_CHAIN = 64 };
 
@@ -25,6 +26,7 @@ void step_line(StepText *s, const char *fmt, ...) {
 
 const char *kernel(StepText *s, Family f, const char *base) {
     s->e->used[f][s->arith] = true;
+    if (f == FAMILY_CONV || f == FAMILY_MATMUL) s->e->used[FAMILY_VEC][s->arith] = true;
     return arena_printf(s->e->c->scratch, "%s_%s", base, arith_suffix(s->arith));
 }
 
@@ -96,6 +98,14 @@ const Value *operand_access(const StepText *s, const Op *op, uint32_t k, Access 
     return v;
 }
 
+/* The sum of three places, those that are not 0. */
+static const char *summed(Arena *a, const char *x, const char *y, const char *z) {
+    const char *part[] = {x, y, z}, *sum = NULL;
+    for (size_t i = 0; i < COUNT_OF(part); i++)
+        if (strcmp(part[i], "0") != 0) sum = sum ? arena_printf(a, "%s + %s", sum, part[i]) : part[i];
+    return sum ? sum : "0";
+}
+
 const char *cb_matrix(StepText *s, const char *name, const Op *op, uint32_t k, const Map *batch, const Map *row,
                       const Map *column) {
     Access access;
@@ -108,8 +118,8 @@ const char *cb_matrix(StepText *s, const char *name, const Op *op, uint32_t k, c
         sb_printf(out, "    (void)g, (void)r, (void)c;\n    return 0;\n}\n");
         return name;
     }
-    sb_printf(out, "    (void)g, (void)r, (void)c;\n    const size_t i = %s + (%s) + (%s);\n", map_text(a, batch, "g"),
-              map_text(a, row, "r"), map_text(a, column, "c"));
+    sb_printf(out, "    (void)g, (void)r, (void)c;\n    const size_t i = %s;\n",
+              summed(a, map_text(a, batch, "g"), map_text(a, row, "r"), map_text(a, column, "c")));
     if (in_step(s, v)) {
         front_statements(s, out, op, "i");
         put_result(out, arith_of(v->type.dtype), s->arith, local_name(s, v));

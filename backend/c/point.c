@@ -155,7 +155,7 @@ static const char *unary(const Point *p) {
 static const char *activation(const Point *p) {
     const Op *op = p->op;
     switch (op->kind) {
-    case OP_RELU: return clipped(p, 0, (double)INFINITY);
+    case OP_RELU: return p->out == ARITH_I64 ? call2(p, "most", "0") : call1(p, "relu");
     case OP_RELU6: return clipped(p, 0, 6);
     case OP_HARDTANH: return clipped(p, op_float(op, A_min_val), op_float(op, A_max_val));
     case OP_LEAKY_RELU: return call2(p, "leaky", attr_text(p, A_negative_slope, p->out));

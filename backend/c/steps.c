@@ -127,7 +127,8 @@ static void emit_step(Emit *e, uint32_t number) {
     put_comment(&s);
     note_functions(&s);
     if (!makes_nothing(s.anchor)) step_body(&s);
-    sb_printf(&e->out, "static void %s_step%" PRIu32 "(const void *env) {\n    (void)env;\n", e->name, number);
+    sb_printf(&e->out, "static void %s_step%" PRIu32 "(const void *env) {\n", e->name, number);
+    sb_printf(&e->out, "    const struct %s_frame here = *RUN;\n    env = &here;\n    (void)env;\n", e->name);
     sb_write(&e->out, s.body.p, s.body.n);
     sb_puts(&e->out, "}\n");
 }

@@ -1,14 +1,15 @@
-/* conv.h - convolution over up to three spatial axes, direct: a row of results at a time in a local array, to which
- * each weight adds its stretch of the operand's row. Padding is stepped over, never multiplied. conv1d and conv2d have
- * extent 1 in front; a convolution of one element a window is one row.
+/* conv.h - convolution over up to three spatial axes, padding stepped over. conv1d and conv2d have extent 1 in front; a
+ * convolution of one element a window is one row.
  *
- * Blocks of CONV_CHANNELS results share what they read. With one channel a group (depthwise) there is nothing to
- * share: those run in index order, so that the result may lie over the operand as far as it never passes what is still
- * read. */
+ * A convolution that sums over channels is a product of matrices whose right one is never there whole (implicit GEMM): a
+ * panel of what PANEL_VECS vectors of neighbouring results meet, rows joined, is gathered into a local array, PANEL_DEPTH
+ * of its rows at a time, and meets the weights of up to PANEL_ROWS channels. With one channel a group (depthwise) there is
+ * nothing to share: those run in index order, so that the result may lie over the operand as far as it never passes
+ * what is still read. */
 
 #ifndef NETC_CONV
 #define NETC_CONV
-enum { CONV_CHANNELS = 4, CONV_ROW = 64 };
+enum { CONV_ROW = 64 };
 typedef struct Conv {
     size_t n, groups, ic, oc;                             /* batch; channels of one group */
     size_t id, ih, iw, od, oh, ow;                        /* extents of operand and result: depth, height, width */
@@ -27,48 +28,95 @@ KERNEL void conv_meets(size_t first, size_t n, size_t in, size_t stride, size_t 
 }
 #endif
 
-/* x [n, groups * ic, id, ih, iw], w [groups * oc, ic, kd, kh, kw], bias [groups * oc] or NULL, y [n, groups * oc, od,
- * oh, ow] */
-KERNEL void K(conv)(const void *env, num (*x)(const void *, size_t), num (*w)(const void *, size_t),
-                    num (*bias)(const void *, size_t), void (*y)(const void *, size_t, num), Conv s) {
-    const size_t block = s.ic == 1 && s.groups > 1 ? 1 : CONV_CHANNELS;
+/* n results from place `at` of a channel of results on, `rows` long runs of the sum from element `first` of the window and
+ * its channels: what each of them multiplies, as rows of a panel. x's channel 0 begins at `base`. */
+KERNEL void K(conv_fill)(num *panel, const void *env, num (*x)(const void *, size_t), size_t base, size_t first, size_t rows, size_t at,
+                         size_t n, Conv s) {
+    const size_t window = s.kd * s.kh * s.kw, image = s.id * s.ih * s.iw;
+    for (size_t k = 0; k < window; k++) {
+        const size_t c = (first + window - 1 - k) / window, end = (first + rows + window - 1 - k) / window;
+        for (size_t t = 0, len; t < n; t += len) {        /* rows of results, or what the panel has of them */
+            const size_t w = (at + t) % s.ow, h = (at + t) / s.ow % s.oh, d = (at + t) / s.ow / s.oh;
+            const size_t z = d * s.sd + k / s.kw / s.kh * s.dd - s.pd, v = h * s.sh + k / s.kw % s.kh * s.dh - s.ph;
+            size_t lo = 0, hi = 0;
+            len = s.ow - w < n - t ? s.ow - w : n - t;
+            if (z < s.id && v < s.ih) conv_meets(w, len, s.iw, s.sw, k % s.kw * s.dw, s.pw, &lo, &hi);
+            const size_t from = base + (z * s.ih + v) * s.iw + w * s.sw + k % s.kw * s.dw - s.pw;
+            for (size_t i = c; i < end; i++) {
+                num *row = panel + (i * window + k - first) * K(PANEL) + t;
+                for (size_t j = 0; j < lo; j++) row[j] = 0;
+                for (size_t j = lo; j < hi; j++) row[j] = x(env, from + i * image + j * s.sw);
+                for (size_t j = hi; j < len; j++) row[j] = 0;
+            }
+        }
+    }
+}
+
+/* Products of the weights, as a matrix [oc, ic * window], and panels of what they meet. */
+KERNEL void K(conv_panels)(const void *env, num (*x)(const void *, size_t), num (*w)(const void *, size_t),
+                           num (*bias)(const void *, size_t), void (*y)(const void *, size_t, num), Conv s) {
+    const size_t depth = s.ic * s.kd * s.kh * s.kw, places = s.od * s.oh * s.ow, width = K(panel_vecs)(places) * K(LANES);
     for (size_t image = 0; image < s.n * s.groups; image++)
-        for (size_t o = 0; o < s.oc; o += block) {
-            const size_t channel = image % s.groups * s.oc + o, count = s.oc - o < block ? s.oc - o : block;
+        for (size_t at = 0; at < places; at += width)
+            for (size_t o = 0; o < s.oc; o += PANEL_ROWS) {
+                _Alignas(64) num panel[PANEL_DEPTH * K(PANEL)], sum[PANEL_ROWS * K(PANEL)];
+                const size_t channel = image % s.groups * s.oc + o, count = s.oc - o < PANEL_ROWS ? s.oc - o : PANEL_ROWS;
+                const size_t n = places - at < width ? places - at : width, vecs = (n + K(LANES) - 1) / K(LANES);
+                for (size_t r = 0; r < count; r++) {
+                    const num start = bias ? bias(env, channel + r) : 0;
+                    for (size_t t = 0; t < vecs * K(LANES); t++) sum[r * K(PANEL) + t] = start;
+                }
+                for (size_t k = 0; k < depth; k += PANEL_DEPTH) {
+                    const size_t rows = depth - k < PANEL_DEPTH ? depth - k : PANEL_DEPTH;
+                    K(conv_fill)(panel, env, x, image * s.ic * s.id * s.ih * s.iw, k, rows, at, n, s);
+                    for (size_t r = 0; n % K(LANES) && r < rows; r++)
+                        for (size_t t = n; t < vecs * K(LANES); t++) panel[r * K(PANEL) + t] = 0;
+                    K(panel)(sum, env, w, channel * depth + k, depth, panel, rows, count, s.oc, vecs);
+                }
+                for (size_t r = 0; r < count; r++)
+                    for (size_t t = 0; t < n; t++) y(env, (image * s.oc + o + r) * places + at + t, sum[r * K(PANEL) + t]);
+            }
+}
+
+/* One channel a group: a row of results at a time, in index order. */
+KERNEL void K(conv_rows)(const void *env, num (*x)(const void *, size_t), num (*w)(const void *, size_t),
+                         num (*bias)(const void *, size_t), void (*y)(const void *, size_t, num), Conv s) {
+    for (size_t image = 0; image < s.n * s.groups; image++)
+        for (size_t o = 0; o < s.oc; o++) {
+            const size_t channel = image % s.groups * s.oc + o;
             for (size_t d = 0; d < s.od; d++)
                 for (size_t h = 0; h < s.oh; h++)
                     for (size_t first = 0; first < s.ow; first += CONV_ROW) {
                         const size_t n = s.ow - first < CONV_ROW ? s.ow - first : CONV_ROW;
-                        num acc[CONV_CHANNELS][CONV_ROW];
-                        for (size_t b = 0; b < count; b++)
-                            for (size_t t = 0; t < n; t++) acc[b][t] = bias ? bias(env, channel + b) : 0;
-                        for (size_t c = 0; c < s.ic; c++)
-                            for (size_t kd = 0; kd < s.kd; kd++) {
-                                const size_t z = d * s.sd + kd * s.dd - s.pd;
-                                if (z >= s.id) continue;
-                                for (size_t kh = 0; kh < s.kh; kh++) {
-                                    const size_t v = h * s.sh + kh * s.dh - s.ph;
-                                    if (v >= s.ih) continue;
-                                    const size_t row = (((image * s.ic + c) * s.id + z) * s.ih + v) * s.iw;
-                                    for (size_t kw = 0; kw < s.kw; kw++) {
-                                        size_t lo, hi;
-                                        conv_meets(first, n, s.iw, s.sw, kw * s.dw, s.pw, &lo, &hi);
-                                        const size_t at = row + first * s.sw + kw * s.dw - s.pw;
-                                        for (size_t b = 0; b < count; b++) {
-                                            const num weight =
-                                                w(env,
-                                                  ((((channel + b) * s.ic + c) * s.kd + kd) * s.kh + kh) * s.kw + kw);
-                                            for (size_t t = lo; t < hi; t++)
-                                                acc[b][t] += weight * x(env, at + t * s.sw);
-                                        }
-                                    }
+                        num acc[CONV_ROW];
+                        const num start = bias ? bias(env, channel) : 0;
+                        for (size_t t = 0; t < n; t++) acc[t] = start;
+                        for (size_t kd = 0; kd < s.kd; kd++) {
+                            const size_t z = d * s.sd + kd * s.dd - s.pd;
+                            if (z >= s.id) continue;
+                            for (size_t kh = 0; kh < s.kh; kh++) {
+                                const size_t v = h * s.sh + kh * s.dh - s.ph;
+                                if (v >= s.ih) continue;
+                                const size_t row = ((image * s.id + z) * s.ih + v) * s.iw;
+                                for (size_t kw = 0; kw < s.kw; kw++) {
+                                    size_t lo, hi;
+                                    conv_meets(first, n, s.iw, s.sw, kw * s.dw, s.pw, &lo, &hi);
+                                    const size_t at = row + first * s.sw + kw * s.dw - s.pw;
+                                    const num weight = w(env, ((channel * s.kd + kd) * s.kh + kh) * s.kw + kw);
+                                    for (size_t t = lo; t < hi; t++) acc[t] += weight * x(env, at + t * s.sw);
                                 }
                             }
-                        for (size_t b = 0; b < count; b++)
-                            for (size_t t = 0; t < n; t++)
-                                y(env, (((image * s.oc + o + b) * s.od + d) * s.oh + h) * s.ow + first + t, acc[b][t]);
+                        }
+                        for (size_t t = 0; t < n; t++) y(env, (((image * s.oc + o) * s.od + d) * s.oh + h) * s.ow + first + t, acc[t]);
                     }
         }
+}
+
+/* x [n, groups * ic, id, ih, iw], w [groups * oc, ic, kd, kh, kw], bias [groups * oc] or NULL, y [n, groups * oc, od, oh, ow] */
+KERNEL void K(conv)(const void *env, num (*x)(const void *, size_t), num (*w)(const void *, size_t),
+                    num (*bias)(const void *, size_t), void (*y)(const void *, size_t, num), Conv s) {
+    if (s.ic == 1 && s.groups > 1) K(conv_rows)(env, x, w, bias, y, s);
+    else K(conv_panels)(env, x, w, bias, y, s);
 }
 
 /* x [n, groups * ic, id, ih, iw], w [groups * ic, oc, kd, kh, kw]: each element of x adds to the results at i * stride

@@ -22,6 +22,7 @@ KERNEL num K(floor_divided)(num a, num b) {
 }
 KERNEL num K(power)(num a, num b) { return b == 2 ? a * a : M(pow)(a, b); }
 
+KERNEL num K(relu)(num x) { return x < 0 ? 0 : x; }
 KERNEL num K(leaky)(num x, num slope) { return x > 0 ? x : x * slope; }
 KERNEL num K(elu)(num x, num alpha) { return x <= 0 ? alpha * M(expm1)(x) : x; }
 KERNEL num K(celu)(num x, num alpha) { return x <= 0 ? alpha * M(expm1)(x / alpha) : x; }
