@@ -91,6 +91,14 @@ static bool searchable(const DsaProblem *pb) {
     return pairs <= SEARCH_PAIRS;
 }
 
+/* A load or bound, whose sweep needs as much room as a million objects do. */
+static uint64_t known_of(uint64_t (*of)(Arena *, const DsaProblem *), const DsaProblem *pb) {
+    Arena *room = arena_new();
+    uint64_t known = of(room, pb);
+    arena_free(room);
+    return known;
+}
+
 /* parts: what is connected in time */
 
 typedef struct Life { uint32_t first, last, object; } Life;
@@ -107,7 +115,7 @@ static void add_part(Solver *s, Parts *parts, const Life *life, uint32_t n) {
         part.object[i] = life[i].object;
     part.pb = subproblem(s->arena, s->pb, part.object, n);
     part.height = top_of(&part.pb);
-    part.bound = dsa_bound(s->arena, &part.pb);
+    part.bound = known_of(dsa_bound, &part.pb);
     part.search = searchable(&part.pb);
     part.dives = dsa_plain(&part.pb);
     for (uint32_t i = 0; i < n; i++)
@@ -177,7 +185,9 @@ static void dive_more(Solver *s, Part *part, uint64_t goal) {
     uint64_t left = s->dive_limit > s->dive_work ? s->dive_limit - s->dive_work : 0, before = part->height;
     if (!part->dives)
         return;
-    part->height = dsa_improve(s->arena, &part->pb, part->height, goal, part->search ? left / 4 : left, DIVE_SEED, &s->dive_work);
+    Arena *room = arena_new();
+    part->height = dsa_improve(room, &part->pb, part->height, goal, part->search ? left / 4 : left, DIVE_SEED, &s->dive_work);
+    arena_free(room);
     if (part->height < before)
         s->rule = "squeaky dive";
 }
@@ -343,9 +353,9 @@ static void judge(Solver *s) {
 DsaSolution dsa_solve(Arena *scratch, DsaProblem *pb, const DsaLimits *limits) {
     Solver s = { .arena = scratch, .pb = pb, .capacity = limits->capacity, .limit = limits->effort / DSA_NODE_WORK };
     s.dive_limit = limits->effort;
-    s.known = dsa_bound(scratch, pb);
+    s.known = known_of(dsa_bound, pb);
     s.known = pb->bound > s.known ? pb->bound : s.known;
-    s.out = (DsaSolution){ .load = dsa_load(scratch, pb), .bound = s.known, .rule = "none" };
+    s.out = (DsaSolution){ .load = known_of(dsa_load, pb), .bound = s.known, .rule = "none" };
     if (pins_collide(&s))
         return s.out;
     uint64_t enough = s.capacity > s.out.bound ? s.capacity : s.out.bound;
