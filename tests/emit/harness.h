@@ -24,7 +24,7 @@
 enum { MAX_TENSORS = 128 };
 
 typedef struct TestTensor {
-    const char *dtype;
+    const char *dtype, *bound;                            /* bound: the coarsest type it is made of */
     uint64_t nbytes, n, at;                               /* at: in the file of data; expected results as double or int64_t */
 } TestTensor;
 typedef struct TestNet {
@@ -87,7 +87,7 @@ static void fail(const TestNet *t, const char *what, uint64_t k, uint64_t i, dou
 static int compare(const TestNet *t, uint64_t k, const unsigned char *got, const unsigned char *data) {
     const TestTensor *y = &t->out[k];
     double most = 0;
-    Bound bound = bound_of(y->dtype);
+    Bound bound = bound_of(y->bound);
     int real = is_float_dtype(y->dtype);
     for (uint64_t i = 0; real && i < y->n; i++) {
         double v;

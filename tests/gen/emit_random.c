@@ -36,9 +36,31 @@ static void put_data(Out *o, const void *bytes, uint64_t n) {
     o->at += n;
 }
 
-static void put_row(Out *o, const Value *v) {
-    fprintf(o->all, "    {\"%s\", %" PRIu64 ", %" PRIu64 ", %" PRIu64 "},\n", dtype_name(v->type.dtype), v->nbytes,
-            v->nelem, o->at);
+/* How coarse numbers of a type are; integers are exact. */
+static unsigned coarseness(DType d) {
+    static const DType finest_first[] = {DT_F64, DT_F32, DT_F16, DT_BF16, DT_F8E4M3, DT_F8E5M2};
+    for (unsigned i = 0; i < COUNT_OF(finest_first); i++)
+        if (finest_first[i] == d) return i;
+    return 0;
+}
+
+/* By value id: the coarsest type among all that the value is made of. A fused chain does not round where the reference does. */
+static DType *coarsest_types(const Case *k) {
+    DType *t = NEW_ARRAY(k->c->unit, DType, k->g->values.n);
+    for (size_t v = 0; v < k->g->values.n; v++) t[v] = k->g->values.p[v]->type.dtype;
+    for (size_t i = 0; i < k->g->ops.n; i++) {
+        const Op *op = k->g->ops.p[i];
+        for (uint32_t n = 0; n < op->nin * op->nout; n++) {
+            const Value *x = op->in[n / op->nout], *y = op->out[n % op->nout];
+            if (x && coarseness(t[x->id]) > coarseness(t[y->id])) t[y->id] = t[x->id];
+        }
+    }
+    return t;
+}
+
+static void put_row(Out *o, const Value *v, DType bound) {
+    fprintf(o->all, "    {\"%s\", \"%s\", %" PRIu64 ", %" PRIu64 ", %" PRIu64 "},\n", dtype_name(v->type.dtype), dtype_name(bound),
+            v->nbytes, v->nelem, o->at);
 }
 
 /* The inputs' bytes, then the expected results' numbers, and the tables of both. */
@@ -54,17 +76,18 @@ static bool put_tensors(Out *o, Case *k, unsigned id) {
         tensor_narrow(&t);
         unsigned char *bytes = NEW_ARRAY(k->c->unit, unsigned char, v->nbytes + 1);
         emit_c_encode(&t, 0, bytes);
-        put_row(o, v);
+        put_row(o, v, v->type.dtype);
         put_data(o, bytes, v->nbytes);
     }
-    fprintf(o->all, "    {NULL, 0, 0, 0}\n};\nstatic const TestTensor out_%u[] = {\n", id);
+    fprintf(o->all, "    {NULL, NULL, 0, 0, 0}\n};\nstatic const TestTensor out_%u[] = {\n", id);
     Tensor *results = NEW_ARRAY(k->c->unit, Tensor, k->g->results.n);
+    const DType *coarsest = coarsest_types(k);
     if (!evaluate_graph(k->c, k->g, &supply, 0, k->c->unit, results)) return false;
     for (size_t i = 0; i < k->g->results.n; i++) {
-        put_row(o, k->g->results.p[i].value);
+        put_row(o, k->g->results.p[i].value, coarsest[k->g->results.p[i].value->id]);
         put_data(o, results[i].is_int ? (const void *)results[i].i : (const void *)results[i].f, 8 * results[i].n);
     }
-    fprintf(o->all, "    {NULL, 0, 0, 0}\n};\n");
+    fprintf(o->all, "    {NULL, NULL, 0, 0, 0}\n};\n");
     return true;
 }
 
