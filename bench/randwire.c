@@ -1,12 +1,13 @@
-/* randwire.c - prints a randomly wired network as a .net: `randwire [SEED [NODES [K [PERCENT]]]]`, by default seed 1 of
- * WS(32, 4, 0.75).
+/* randwire.c - prints a randomly wired network as a .net: `randwire [SEED [NODES [K [PERCENT]]]]`, by default seed
+ * 1 of WS(32, 4, 0.75).
  *
- * The wiring is Watts and Strogatz's small world as randomly wired networks use it (Xie, Kirillov, Girshick and He, Exploring
- * Randomly Wired Neural Networks, 2019): NODES nodes in a ring, each joined to its K nearest, each edge moved with a
- * probability of PERCENT/100 to another node; an edge leads from the lower number to the higher. A node sums what reaches it,
- * weighted by sigmoids of trained scalars, then relu, a separable 3x3 convolution and batch norm. Nodes that nothing reaches read
- * the input; the output is the mean of the nodes that lead nowhere. One stage of the paper's small regime: 78 channels of 28 x 28.
- * The nodes are written in the order of their numbers. The same arguments print the same bytes everywhere. */
+ * The wiring is Watts and Strogatz's small world as randomly wired networks use it (Xie, Kirillov, Girshick and He,
+ * Exploring Randomly Wired Neural Networks, 2019): NODES nodes in a ring, each joined to its K nearest, each edge
+ * moved with a probability of PERCENT/100 to another node; an edge leads from the lower number to the higher. A
+ * node sums what reaches it, weighted by sigmoids of trained scalars, then relu, a separable 3x3 convolution and
+ * batch norm. Nodes that nothing reaches read the input; the output is the mean of the nodes that lead nowhere. One
+ * stage of the paper's small regime: 78 channels of 28 x 28. The nodes are written in the order of their numbers.
+ * The same arguments print the same bytes everywhere. */
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>

@@ -1,12 +1,13 @@
-/* leaves.c - which values must be stored whatever a plan decides, and of which of their bytes the others are made; see
- * leaves.h.
+/* leaves.c - which values must be stored whatever a plan decides, and of which of their bytes the others are made;
+ * see leaves.h.
  *
- * requires steps and fates. One sweep in program order follows views and joins down to leaves; then sweeps find what may
- * lie outside the arena and what may come to lie in something larger. Leaves that reach a result in the caller's memory
- * through views and joins count nothing, since they may lie there from the start, and what a slice there may be written
- * over counts nothing either; neither do inputs outside, weights and numbers. Alignment: a leaf that no concatenation
- * takes in, and that can only lie over or under other such leaves, fills a buffer whose end is rounded up, and counts
- * so; all others count their bare bytes. None of this asks in which order the steps run.
+ * requires steps and fates. One sweep in program order follows views and joins down to leaves; then sweeps find
+ * what may lie outside the arena and what may come to lie in something larger. Leaves that reach a result in the
+ * caller's memory through views and joins count nothing, since they may lie there from the start, and what a slice
+ * there may be written over counts nothing either; neither do inputs outside, weights and numbers. Alignment: a
+ * leaf that no concatenation takes in, and that can only lie over or under other such leaves, fills a buffer whose
+ * end is rounded up, and counts so; all others count their bare bytes. None of this asks in which order the steps
+ * run.
  *
  * Near linear; a value gathered from more than MAX_SEGMENTS ranges is not followed, and what it is made of counts
  * nothing. */
@@ -90,7 +91,8 @@ static void trace_op(Leaves *l, const Op *op) {
             l->content[v->id].unknown = true;
         } else {
             op_is_view(op, k, &part);
-            l->content[v->id] = part == 0 && v->nbytes == u->nbytes ? l->content[u->id] : cut(l, l->content[u->id], part, part + v->nbytes);
+            bool whole = part == 0 && v->nbytes == u->nbytes;
+            l->content[v->id] = whole ? l->content[u->id] : cut(l, l->content[u->id], part, part + v->nbytes);
         }
     }
 }

@@ -1,8 +1,10 @@
-/* leaves.h - what must be stored whatever a plan decides, independent of the order of the steps. Private to passes/.
+/* leaves.h - what must be stored whatever a plan decides, independent of the order of the steps. Private to
+ * passes/.
  *
- * Call a value a leaf when some step computes it and the level has no way to make it bytes of other values: not a part
- * or a reshape of another, not a concatenation that could lie in its slices. Every byte that a reader will still read,
- * through whatever views and joins, is a byte of a leaf; distinct bytes of distinct leaves are distinct information. */
+ * Call a value a leaf when some step computes it and the level has no way to make it bytes of other values: not a
+ * part or a reshape of another, not a concatenation that could lie in its slices. Every byte that a reader will
+ * still read, through whatever views and joins, is a byte of a leaf; distinct bytes of distinct leaves are distinct
+ * information. */
 #ifndef NETC_PASSES_LEAVES_H
 #define NETC_PASSES_LEAVES_H
 

@@ -1,11 +1,13 @@
 /* need.c - what each step needs in memory, as a function of which steps have run; see need.h.
  *
- * requires steps and fates. Leaves (leaves.h) are cut where the sets of their readers change: each part with its readers
- * is an item. In place is one operand for the one result of a step, so for each step the most that a legal operand could
- * give is its donation: all of it where the operand might be a copy, for a copy may be overwritten though its source
- * may not. Where the result may lie over an operand in part (op_lead), it is what the two can share. That a plan copies, keeps a result out of place or loses bytes to the shape of holes otherwise only adds.
+ * requires steps and fates. Leaves (leaves.h) are cut where the sets of their readers change: each part with its
+ * readers is an item. In place is one operand for the one result of a step, so for each step the most that a legal
+ * operand could give is its donation: all of it where the operand might be a copy, for a copy may be overwritten
+ * though its source may not. Where the result may lie over an operand in part (op_lead), it is what the two can
+ * share. That a plan copies, keeps a result out of place or loses bytes to the shape of holes otherwise only adds.
  *
- * Cost O(n log n) for n reads; a leaf that is cut into so many parts that it takes more than MAX_WORK counts nothing. */
+ * Cost O(n log n) for n reads; a leaf that is cut into so many parts that it takes more than MAX_WORK counts
+ * nothing. */
 #include "passes/leaves.h"
 #include "passes/need.h"
 
@@ -95,14 +97,16 @@ static Item unite(Maker *m, const Part *parts, uint32_t n, uint32_t leaf, uint64
     }
     m->range++;
     item.by.from = (uint32_t)m->readers.n;
-    for (uint32_t i = 0; i < n; i++)
-        for (uint32_t k = m->readers_of[parts[i].value].from; parts[i].lo <= lo && hi <= parts[i].hi && k < m->readers_of[parts[i].value].to; k++) {
+    for (uint32_t i = 0; i < n; i++) {
+        Readers by = parts[i].lo <= lo && hi <= parts[i].hi ? m->readers_of[parts[i].value] : (Readers){0, 0};
+        for (uint32_t k = by.from; k < by.to; k++) {
             uint32_t s = m->readers.p[k];
             if (m->last[s] == m->range)
                 continue;
             m->last[s] = m->range;
             vec_push(m->arena, &m->readers, s);
         }
+    }
     item.by.to = (uint32_t)m->readers.n;
     qsort(m->readers.p + item.by.from, item.by.to - item.by.from, sizeof *m->readers.p, by_step);
     return item;
@@ -148,7 +152,8 @@ static void find_items(Maker *m) {
     for (int fill = 0; fill < 2; fill++) {
         for (uint32_t v = 0; v < nv; v++) {
             const Content *c = &m->l.content[v];
-            bool matters = m->readers_of[v].to > m->readers_of[v].from || m->l.stays[v] || (c->n == 1 && c->s[0].leaf == v);
+            bool read = m->readers_of[v].to > m->readers_of[v].from;
+            bool matters = read || m->l.stays[v] || (c->n == 1 && c->s[0].leaf == v);
             for (uint32_t k = 0; matters && m->l.p->repl[v] == v && k < c->n; k++) {
                 if (m->l.free[c->s[k].leaf])
                     continue;

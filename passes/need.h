@@ -1,10 +1,11 @@
-/* need.h - what each step needs in memory, as a function of which steps have run: what a bound and a search for an order
- * stand on. Private to passes/.
+/* need.h - what each step needs in memory, as a function of which steps have run: what a bound and a search for an
+ * order stand on. Private to passes/.
  *
- * After a set S of steps has run, the arena holds every item that was made in S (or was there from the start) and that
- * a step outside S reads or that stays to the end. While step s runs it holds, besides, all that s makes and its
- * workspace; less, at most, the bytes of the largest donor of s, an operand over which its result may be written once all
- * readers of the donor have run, and no less than what is held after it. So what is held depends on the set alone, and no plan of the level can hold less. */
+ * After a set S of steps has run, the arena holds every item that was made in S (or was there from the start) and
+ * that a step outside S reads or that stays to the end. While step s runs it holds, besides, all that s makes and
+ * its workspace; less, at most, the bytes of the largest donor of s, an operand over which its result may be
+ * written once all readers of the donor have run, and no less than what is held after it. So what is held depends
+ * on the set alone, and no plan of the level can hold less. */
 #ifndef NETC_PASSES_NEED_H
 #define NETC_PASSES_NEED_H
 

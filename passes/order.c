@@ -1,18 +1,20 @@
 /* order.c - the order of the steps that needs the least memory (levels from `reorder` on).
  *
- * requires steps in program order; computes Plan.order and brings the steps into that order where it is better; makes
- * every later fact stale. What it minimises is the most that a step needs by need.h, which no plan of these steps can go
- * below; whether views, in place and offsets reach it is for the driver to see, which plans program order, too.
+ * requires steps in program order; computes Plan.order and brings the steps into that order where it is better;
+ * makes every later fact stale. What it minimises is the most that a step needs by need.h, which no plan of these
+ * steps can go below; whether views, in place and offsets reach it is for the driver to see, which plans program
+ * order, too.
  *
- * The steps are cut into stretches at articulation points: steps that every other one comes before or after, so that
- * each order runs the same steps before them. Steps that no input of the net leads to (a mask, a table of positions) or that do not
- * lead to the last result float beside the others, and would leave few such points. Where that makes the stretches too long for
- * an exact search, a second round does not let what floats keep the others from being cut: it then stays in the stretch it
- * stands in, and what is proven is proven without what it needs. The least of the whole is the largest of the stretches' least, so only
- * stretches are searched whose need in program order is above what is proven of the whole: at first what single steps need
- * in every order, then what searches have shown. Mostly that is nothing, and all is linear. A stretch is searched
- * exactly up to a counted limit, by a beam beyond it (order_search.c); one of more than ORDER_MAX_STEPS steps goes window
- * by window through a beam, and nothing is proven of it but what single steps need.
+ * The steps are cut into stretches at articulation points: steps that every other one comes before or after, so
+ * that each order runs the same steps before them. Steps that no input of the net leads to (a mask, a table of
+ * positions) or that do not lead to the last result float beside the others, and would leave few such points. Where
+ * that makes the stretches too long for an exact search, a second round does not let what floats keep the others
+ * from being cut: it then stays in the stretch it stands in, and what is proven is proven without what it needs.
+ * The least of the whole is the largest of the stretches' least, so only stretches are searched whose need in
+ * program order is above what is proven of the whole: at first what single steps need in every order, then what
+ * searches have shown. Mostly that is nothing, and all is linear. A stretch is searched exactly up to a counted
+ * limit, by a beam beyond it (order_search.c); one of more than ORDER_MAX_STEPS steps goes window by window through
+ * a beam, and nothing is proven of it but what single steps need.
  *
  * inplace=true and `x += y` demand that other readers of the operand run before: they are edges like operands. */
 #include "passes/order.h"
@@ -23,8 +25,10 @@
 
 enum { WINDOW = 512 };
 static const OrderLimits whole_limits = {UINT64_C(1) << 20, UINT64_C(1) << 25};
-static const OrderLimits other_limits = {UINT64_C(1) << 18, UINT64_C(1) << 23};  /* of tries that seldom win: without fusion, or without a technique */
-static const OrderLimits first_limits = {UINT64_C(1) << 16, UINT64_C(1) << 19};  /* of a round that another one may follow */
+/* Of tries that seldom win: without fusion, or without a technique. */
+static const OrderLimits other_limits = {UINT64_C(1) << 18, UINT64_C(1) << 23};
+/* Of a round that another one may follow. */
+static const OrderLimits first_limits = {UINT64_C(1) << 16, UINT64_C(1) << 19};
 
 typedef struct Part { uint32_t from, to; uint64_t need; } Part;                  /* a stretch; need: the most, in the best order known */
 
@@ -102,7 +106,8 @@ static void add_demands(const Orderer *o, Edges *edges) {
     if (demands.n == 0)
         return;
     Range *range = view_ranges(o);
-    uint32_t *next = NEW_ARRAY(o->scratch, uint32_t, demands.n), *head = NEW_ARRAY(o->scratch, uint32_t, o->g->values.n);
+    uint32_t *next = NEW_ARRAY(o->scratch, uint32_t, demands.n);
+    uint32_t *head = NEW_ARRAY(o->scratch, uint32_t, o->g->values.n);
     for (uint32_t d = 0; d < demands.n; d++) {
         uint32_t *h = &head[range[o->g->ops.p[demands.p[d]]->in[0]->id].root];
         next[d] = *h;
@@ -161,7 +166,8 @@ static bool needs_nothing(const Needs *n, uint32_t s) {
 
 /* Firm are the steps that some input leads to and that lead to the last of those. */
 static void find_floats(Orderer *o) {
-    bool *led_to = NEW_ARRAY(o->scratch, bool, (size_t)o->n + 1), *leads = NEW_ARRAY(o->scratch, bool, (size_t)o->n + 1);
+    bool *led_to = NEW_ARRAY(o->scratch, bool, (size_t)o->n + 1);
+    bool *leads = NEW_ARRAY(o->scratch, bool, (size_t)o->n + 1);
     uint32_t last = NO_ID;
     o->floats = NEW_ARRAY(o->scratch, bool, (size_t)o->n + 1);
     for (uint32_t s = 0; s < o->n; s++) {
@@ -189,7 +195,8 @@ static void find_floats(Orderer *o) {
 /* Firm step i is an articulation point when every later firm step has a firm predecessor from i on, and so comes after it, and
  * every earlier one a successor up to i. */
 static void cut(Orderer *o) {
-    uint32_t *last_before = NEW_ARRAY(o->scratch, uint32_t, (size_t)o->n + 1);   /* 1 + the last predecessor; then the least of all later steps */
+    /* 1 + the last predecessor; then the least of it over this and all later steps */
+    uint32_t *last_before = NEW_ARRAY(o->scratch, uint32_t, (size_t)o->n + 1);
     uint32_t *first_after = NEW_ARRAY(o->scratch, uint32_t, (size_t)o->n + 1), latest = 0;
     for (uint32_t s = 0; s <= o->n; s++)
         first_after[s] = UINT32_MAX;

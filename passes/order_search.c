@@ -1,25 +1,27 @@
-/* order_search.c - the order of a stretch of steps that needs the least memory: a bottleneck shortest path through the
- * sets of executed steps (the dynamic program of SERENITY, best first), a beam search beside it.
+/* order_search.c - the order of a stretch of steps that needs the least memory: a bottleneck shortest path through
+ * the sets of executed steps (the dynamic program of SERENITY, best first), a beam search beside it.
  *
- * A state is a set of executed steps; what is held after it depends on the set alone (need.h), so of two ways to the same
- * set the one with the lower peak so far dominates. States are taken by their peak so far, the deeper and then the
- * smaller first; the first complete one is optimal. A beam finds an incumbent first, whose peak caps the exact search.
- * When the exact search runs out of its limits, the least peak of an open state is still a lower bound, since every
- * completion passes through one, and a wider beam tries to come near it.
+ * A state is a set of executed steps; what is held after it depends on the set alone (need.h), so of two ways to
+ * the same set the one with the lower peak so far dominates. States are taken by their peak so far, the deeper and
+ * then the smaller first; the first complete one is optimal. A beam finds an incumbent first, whose peak caps the
+ * exact search. When the exact search runs out of its limits, the least peak of an open state is still a lower
+ * bound, since every completion passes through one, and a wider beam tries to come near it.
  *
  * Free moves. A step s that can run after set S, needs no more than the peak g so far, and leaves no more held than
- * before, is run at once and is the only successor. Proof: take the best completion of S and move s to its front. s itself
- * needs at most g. Every later set R becomes R + s until the place where s had stood, and equal behind it. Running s
- * adds to what is held the bytes it makes for readers still to run, of which there are no more after R than after S; it
- * frees the bytes that only s still had to read, of which there are no fewer after R, since R contains S. So its growth
- * after R is at most that after S, which is not positive: no set between holds more. And a donor that dies at a step after
- * R dies there after R + s, too, so no step between needs more. The peak did not rise.
+ * before, is run at once and is the only successor. Proof: take the best completion of S and move s to its front. s
+ * itself needs at most g. Every later set R becomes R + s until the place where s had stood, and equal behind it.
+ * Running s adds to what is held the bytes it makes for readers still to run, of which there are no more after R
+ * than after S; it frees the bytes that only s still had to read, of which there are no fewer after R, since R
+ * contains S. So its growth after R is at most that after S, which is not positive: no set between holds more. And
+ * a donor that dies at a step after R dies there after R + s, too, so no step between needs more. The peak did not
+ * rise.
  *
- * Early moves. Let a step p read one item I and make one value of m bytes, not less than I, in place where it is the last to read I.
- * While every reader of p waits for some other step that cannot run at once, p need not run: take a completion that runs
- * it, and move it back to where that ends. The sets between hold m less and at most I more. A step between that had overwritten
- * I, now read by p, gains no more than I by that, and m are gone. p itself then needs what was held after it before. (A
- * reader that waits only for such steps as p, ready to run, does not wait; each move takes p later, so they end.)
+ * Early moves. Let a step p read one item I and make one value of m bytes, not less than I, in place where it is
+ * the last to read I. While every reader of p waits for some other step that cannot run at once, p need not run:
+ * take a completion that runs it, and move it back to where that ends. The sets between hold m less and at most I
+ * more. A step between that had overwritten I, now read by p, gains no more than I by that, and m are gone. p
+ * itself then needs what was held after it before. (A reader that waits only for such steps as p, ready to run,
+ * does not wait; each move takes p later, so they end.)
  *
  * Cost: the number of states times the steps that are ready; both are counted against OrderLimits. */
 #include "passes/order.h"
@@ -472,7 +474,8 @@ static void compile_costs(Search *q) {
 static bool is_patient(const Search *q, uint32_t i) {
     const Needs *m = q->st->needs;
     uint32_t s = q->st->from + i;
-    if (m->makes_from[s + 1] - m->makes_from[s] != 1 || m->reads_from[s + 1] - m->reads_from[s] != 1 || m->scratch[s] != 0)
+    if (m->makes_from[s + 1] - m->makes_from[s] != 1 || m->reads_from[s + 1] - m->reads_from[s] != 1 ||
+        m->scratch[s] != 0)
         return false;
     const Item *made = &m->items[m->makes[m->makes_from[s]]], *read = &m->items[m->reads[m->reads_from[s]]];
     if (made->stays || made->loose || read->loose || made->nbytes < read->nbytes || !dies_inside(q, made->by))
@@ -509,11 +512,14 @@ static void compile_after(Search *q) {
 
 Ordered order_stretch(const Stretch *st, OrderLimits *limits, uint32_t *order) {
     const Needs *m = st->needs;
-    Search q = {.st = st, .arena = arena_new(), .limits = limits, .n = st->to - st->from, .order = order, .best = st->ceiling};
+    uint32_t nreads = m->reads_from[st->to] - m->reads_from[st->from];
+    uint32_t nmakes = m->makes_from[st->to] - m->makes_from[st->from];
+    Search q = {.st = st, .arena = arena_new(), .limits = limits, .n = st->to - st->from, .order = order};
+    q.best = st->ceiling;
     q.words = (q.n + 63) / 64;
     q.makes = NEW_ARRAY(q.arena, uint64_t, q.n);
     q.keeps = NEW_ARRAY(q.arena, uint64_t, q.n);
-    q.frees = NEW_ARRAY(q.arena, Gain, m->reads_from[st->to] - m->reads_from[st->from] + m->makes_from[st->to] - m->makes_from[st->from]);
+    q.frees = NEW_ARRAY(q.arena, Gain, (size_t)nreads + nmakes);
     q.donors = NEW_ARRAY(q.arena, Gain, m->donors_from[st->to] - m->donors_from[st->from]);
     q.frees_from = NEW_ARRAY(q.arena, uint32_t, (size_t)q.n + 1);
     q.donors_from = NEW_ARRAY(q.arena, uint32_t, (size_t)q.n + 1);

@@ -59,6 +59,17 @@ static bool read_alone(const Overlap *o, const Step *step, const Value *u) {
     return true;
 }
 
+/* Does a value that is kept to the end lie in the buffer? Then its life ends with the last step, but it does not die there. */
+static bool is_kept(const Overlap *o, uint32_t buffer) {
+    for (size_t i = 0; i < o->g->ops.n; i++) {
+        const Op *op = o->g->ops.p[i];
+        for (uint32_t k = 0; op->keep && k < op->nout; k++)
+            if (o->p->place[op->out[k]->id].buffer == buffer)
+                return true;
+    }
+    return false;
+}
+
 /* How many bytes f may share with its operand u. */
 static uint64_t shareable(const Overlap *o, uint32_t s, const Value *u, const Value *f) {
     const Plan *p = o->p;
@@ -74,6 +85,8 @@ static uint64_t shareable(const Overlap *o, uint32_t s, const Value *u, const Va
         return 0;
     if (!align_up(lead, p->align, &lead) || lead >= room || !dies_alone(a, from->byte_offset, u->nbytes) ||
         !read_alone(o, &p->steps.p[s], u))
+        return 0;
+    if (s + 1 == p->steps.n && is_kept(o, from->buffer))
         return 0;
     most -= most % p->align;
     return room - lead < most ? room - lead : most;

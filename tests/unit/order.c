@@ -1,10 +1,11 @@
 /* order.c - the search for an order against brute force.
  *
- * Random networks of up to 10 steps, unfused, with branches, concatenations, views, in-place operators and results on the way. Every
- * topological order is tried; what an order needs is computed here step by step from the items and donors of need.h, by an
- * obvious simulation. The order that was found must be a topological one and need the least; where it says "exact", its bound is that
- * least, and no bound is ever above it. Needs themselves are checked against plans: the live peak of a plan in that order is
- * never below. Besides: cuts, demands of the source, floating steps, the beam. */
+ * Random networks of up to 10 steps, unfused, with branches, concatenations, views, in-place operators and results
+ * on the way. Every topological order is tried; what an order needs is computed here step by step from the items
+ * and donors of need.h, by an obvious simulation. The order that was found must be a topological one and need the
+ * least; where it says "exact", its bound is that least, and no bound is ever above it. Needs themselves are
+ * checked against plans: the live peak of a plan in that order is never below. Besides: cuts, demands of the
+ * source, floating steps, the beam. */
 #include "passes/leaves.h"
 #include "passes/order.h"
 #include "tests/unit/plan_lab.h"
@@ -230,7 +231,10 @@ static void test_beam(void) {
     Lab l = lab_new();
     Value *x = image(&l, 4, 8), *all[64], *sum = NULL;
     for (int i = 0; i < 64; i++) all[i] = conv(&l, conv(&l, x, 8 + i % 7), 4 + i % 5);
-    for (int i = 0; i < 64; i++) all[i] = conv(&l, binary(&l, "mul", conv(&l, all[(i * 29 + 3) % 64], 9), conv(&l, all[(i * 23 + 1) % 64], 9)), 3);
+    for (int i = 0; i < 64; i++) {
+        Value *a = conv(&l, all[(i * 29 + 3) % 64], 9), *b = conv(&l, all[(i * 23 + 1) % 64], 9);
+        all[i] = conv(&l, binary(&l, "mul", a, b), 3);
+    }
     for (int i = 0; i < 64; i++) sum = sum == NULL ? all[i] : binary(&l, "add", sum, all[i]);
     result(&l, sum);
     Plan *p = plan_at(&l, LEVEL_REORDER, IO_CALLER);
