@@ -221,7 +221,8 @@ static void print_help(Cli *cli) {
                   "offsets for the buffers of a table id,lower,upper,size.\n\n"
                   "  netc model.net --budget=16MiB           does it fit, and if not, why\n"
                   "  netc model.net -D N=32 --report=json    another batch, as figures for a script\n"
-                  "  netc run model.net --input=x=x.npy --weights=model.safetensors    what it computes\n");
+                  "  netc run model.net --input=x=x.npy --weights=model.safetensors    what it computes\n"
+                  "  netc model.net --emit=c -o model.c --weights=model.safetensors    a C program that does\n");
     option_help(&out);
     sb_puts(&out, "\nExit status: 0 fine, 1 the program has errors or is over budget, 2 usage, input or output,\n"
                   "3 internal error. The manual is netc(1), the language docs/language.md.\n");
