@@ -25,7 +25,7 @@ BACKEND  = weights_list.c report/rows.c report/words.c report/text.c report/head
 CLI      = option.c cli.c plan.c supply.c run.c run_c.c generate.c explain.c
 
 # The kernels of generated code, which become part of the binary.
-KERNELS  = base whole real conv matmul norm pool reduce sum attention recurrent loss interpolate
+KERNELS  = base whole real vec conv matmul norm pool reduce sum attention recurrent loss interpolate
 TEMPLATES = interface frame life
 
 SOURCES  = $(BASE:%=base/%) $(IR:%=ir/%) $(OPS:%=ops/%) $(FRONTEND:%=frontend/%) $(PASSES:%=passes/%) $(BACKEND:%=backend/%) \
