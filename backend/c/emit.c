@@ -280,13 +280,39 @@ static void find_places(Emit *e) {
         if (p->buffers.p[b].kind == BUF_WORKSPACE) e->workspace[p->step_of[p->buffers.p[b].op]] = (uint32_t)b;
 }
 
+/* A plan made with an alignment below that of an element may place it where C cannot reach it. */
+static bool check_place(const Emit *e, Span span, const char *name, uint64_t at, unsigned size) {
+    if (size < 2 || at % size == 0) return true;
+    Diag *d = diag(e->c, DIAG_UNSUPPORTED, span, "generated C cannot reach %s at offset " U64 " of the arena", name, at);
+    diag_help(e->c, d, "its elements have %u bytes: --align=%u or more", size, size);
+    return false;
+}
+
+static bool check_places(const Emit *e) {
+    const Plan *p = e->p;
+    for (size_t v = 0; v < e->g->values.n; v++) {
+        const Value *x = e->g->values.p[v];
+        const Buffer *b = p->place[v].buffer == NO_ID ? NULL : &p->buffers.p[p->place[v].buffer];
+        unsigned size = dtype_bits(x->type.dtype) / 8;
+        if (b && b->in_arena && !check_place(e, x->span, x->name, b->offset + p->place[v].byte_offset, size))
+            return false;
+    }
+    for (size_t i = 0; i < p->buffers.n; i++) {
+        const Buffer *b = &p->buffers.p[i];
+        const Op *op = b->kind == BUF_WORKSPACE ? e->g->ops.p[b->op] : NULL;
+        unsigned size = op ? dtype_bits(op->in[0]->type.dtype) / 8 : 0;
+        if (op && !check_place(e, op->span, op->path, b->offset, size > 4 ? size : 4)) return false;
+    }
+    return true;
+}
+
 bool emit_c(Ctx *c, const Graph *g, const Plan *p, const char *header, StrBuf *source, StrBuf *declarations) {
     Emit e = {.c = c, .g = g, .p = p, .weights = weights_layout(c, g, p)};
     name_parameters(&e);
     find_places(&e);
+    if (!check_places(&e)) return false;
     sb_init(&e.out, c->unit);
     emit_steps(&e);
-    if (diag_failed(c)) return false;
     put_template(declarations, &e, template_interface);
     sb_printf(source, "/* %s - made by netc " NETC_VERSION " from %s, plan %s. */\n", e.name,
               comment_text(c->scratch, g->source), level_name(p->level));

@@ -31,3 +31,12 @@ try run index.net --backend=c
 CC=false
 export CC
 try run exp.net --backend=c
+unset CC
+cat > odd.net <<'END'
+net t(x: f32[3], b: bool[3]) -> (y: f32[1], z: i64[1]) {
+    c = b |> logical_not |> flip(dims=0)
+    d = x |> relu |> flip(dims=0)
+    return sum(d, dim=0, keepdim=true) * 2.0, sum(c, dim=0, keepdim=true) + 1
+}
+END
+try --emit=c -o odd.c --align=1 --plan=naive odd.net
