@@ -1,6 +1,6 @@
-/* peer_rules.c - `peer_rules FILE.csv` prints one line `rule,height` for the offset rules of other planners (peers.h) on a problem
- * with the columns id, lower, upper, size, further ones ignored. No name has a comma. Hill climbing only for up to HILL_BUFFERS
- * buffers: a try places all of them anew. */
+/* peer_rules.c - `peer_rules FILE.csv` prints one line `rule,height` for the offset rules of other planners (peers.h)
+ * on a problem with the columns id, lower, upper, size, further ones ignored. No name has a comma. Hill climbing only
+ * for up to HILL_BUFFERS buffers: a try places all of them anew. */
 #include "bench/peers.h"
 
 #include <inttypes.h>

@@ -1,9 +1,9 @@
-/* peers.h - the offset rules of other planners, written by us from their descriptions: what netc's own are compared with. They
- * share no code with passes/. Lives are half-open, alignment is one, nothing is pinned.
+/* peers.h - the offset rules of other planners, written by us from their descriptions: what netc's own are compared
+ * with. They share no code with passes/. Lives are half-open, alignment is one, nothing is pinned.
  *
- * An offset rule is an order and a fit. The order: falling by up to two keys, then by position in the input. The fit, among
- * the placed buffers whose lives meet: the lowest gap that is wide enough, or the tightest (the lower of two); above all of
- * them if there is none. O(n^2). Slots share whole buffers instead: the arena is the sum of the slots. */
+ * An offset rule is an order and a fit. The order: falling by up to two keys, then by position in the input. The fit,
+ * among the placed buffers whose lives meet: the lowest gap that is wide enough, or the tightest (the lower of two);
+ * above all of them if there is none. O(n^2). Slots share whole buffers instead: the arena is the sum of the slots. */
 #ifndef NETC_BENCH_PEERS_H
 #define NETC_BENCH_PEERS_H
 
@@ -108,7 +108,8 @@ static inline uint64_t peer_fit(const PeerPlace *p, uint32_t n, const PeerBuffer
 }
 
 /* Places the buffers in the order; the height. offset: by buffer, or NULL. */
-static inline uint64_t peer_place(Arena *arena, const PeerBuffer *b, uint32_t n, const uint32_t *order, bool best_fit, uint64_t *offset) {
+static inline uint64_t peer_place(Arena *arena, const PeerBuffer *b, uint32_t n, const uint32_t *order, bool best_fit,
+                                  uint64_t *offset) {
     PeerPlace *p = NEW_ARRAY(arena, PeerPlace, (size_t)n + 1);
     uint64_t height = 0;
     for (uint32_t k = 0; k < n; k++) {
@@ -129,13 +130,13 @@ static inline uint64_t peer_height(Arena *arena, const PeerBuffer *b, uint32_t n
     return peer_place(arena, b, n, peer_order(arena, b, n, rule->key), rule->best_fit, NULL);
 }
 
-/* Shared objects, largest buffers first: each takes the first slot in which nothing meets it (all slots are large enough), else a
- * new slot of its size (ExecuTorch greedy, TVM Relax's static plan, Inductor's reuse of whole buffers). */
+/* Shared objects, largest buffers first: each takes the first slot in which nothing meets it (all slots are large
+ * enough), else a new slot of its size (ExecuTorch greedy, TVM Relax's static plan, Inductor's reuse of whole buffers). */
 static inline uint64_t peer_slots(Arena *arena, const PeerBuffer *b, uint32_t n) {
     const PeerKey by_size[2] = {KEY_SIZE, KEY_NONE};
     const uint32_t *order = peer_order(arena, b, n, by_size);
     uint32_t *slot = NEW_ARRAY(arena, uint32_t, n), nslots = 0;
-    uint32_t *taken = NEW_ARRAY(arena, uint32_t, (size_t)n + 1);                 /* by slot: the last k that found it taken */
+    uint32_t *taken = NEW_ARRAY(arena, uint32_t, (size_t)n + 1);                 /* by slot: the last k to find it so */
     uint64_t sum = 0;
     for (uint32_t k = 0; k < n; k++) {
         uint32_t s = 0;
@@ -153,8 +154,8 @@ static inline uint64_t peer_slots(Arena *arena, const PeerBuffer *b, uint32_t n)
     return sum;
 }
 
-/* Hill climbing on the order (TVM's USMP): two buffers of those that reach the top or meet one that does change turns; a worse
- * height is accepted less and less often. */
+/* Hill climbing on the order (TVM's USMP): two buffers, one of them at the top or meeting one there, change turns; a
+ * worse height is accepted less and less often. */
 static inline uint64_t peer_hill_climb(Arena *arena, const PeerBuffer *b, uint32_t n, uint32_t tries) {
     const PeerKey by_size[2] = {KEY_SIZE, KEY_CONFLICTS};
     uint32_t *order = peer_order(arena, b, n, by_size), *turn = NEW_ARRAY(arena, uint32_t, n);

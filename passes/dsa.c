@@ -1,23 +1,24 @@
 /* dsa.c - dynamic storage allocation: offsets for objects with known lives, so that the height is small. NP-hard;
  * this is a portfolio of rules, the best result is kept, and it stops as soon as the height meets the bound.
  *
- *   in time order over a list of free gaps (dsa_gaps.c): comes first, and is the only rule when there is room for no other.
+ *   in time order over a list of free gaps (dsa_gaps.c): comes first, and is the only rule where no other has room.
  *   canonical dive (MiniMalloc's canonical form as a heuristic): always the object whose lowest free offset is
- *     smallest, ties by a preorder of lifetime W, area A, load T, size Z; bottom-up in address. For plain objects under a
- *     skyline (dsa_skyline.c), which scales to a million of them; else over lists of conflicts (dsa_pairs.c).
- *   greedy, the rules of production planners: by size with three ways to break ties, by life, by conflicts, by first step,
- *     by area; each at the lowest place (first fit) or in the tightest gap (best fit).
+ *     smallest, ties by a preorder of lifetime W, area A, load T, size Z; bottom-up in address. For plain objects under
+ *     a skyline (dsa_skyline.c), which scales to a million of them; else over lists of conflicts (dsa_pairs.c).
+ *   greedy, the rules of production planners: by size with three ways to break ties, by life, by conflicts, by first
+ *     step, by area; each at the lowest place (first fit) or in the tightest gap (best fit).
  *   squeaky wheel: again and again, what was in trouble goes earlier in the next round. Over dives for plain objects
  *     (dsa_improve.c), over first fits for the others; and dives with noise.
- * Rules over lists of conflicts stop together when MAX_WORK is used up; the others are bounded by the number of objects. */
+ * Rules over lists of conflicts stop together when MAX_WORK is used up; the others are bounded by the number of
+ * objects. */
 #include "passes/dsa_rules.h"
 
 #include <string.h>
 
 enum {
     MAX_WORK = 4000000, NOISY_DIVES = 100, WHEEL_ROUNDS = 100,
-    GREEDY_FIRST = 1 << 12, GREEDY_OBJECTS = 1 << 15,     /* greedy rules are quadratic: up to so many they are cheap, or done at all */
-    DIVE_WORK = 1 << 28,                                  /* no dive begins when more than that is used up; a million objects */
+    GREEDY_FIRST = 1 << 12, GREEDY_OBJECTS = 1 << 15,     /* quadratic: up to so many they are cheap, or done at all */
+    DIVE_WORK = 1 << 28,                                  /* no dive begins when more than that is used up */
     IMPROVE_WORK = 2000000, IMPROVE_PER_OBJECT = 2000, IMPROVE_MOST = 100000000
 };
 
@@ -81,8 +82,8 @@ static void greedy(Dsa *d, bool tight, const char *rule) {
 
 static void greedies(Dsa *d) {
     const DsaMeasures *m = &d->by;
-    const double *by[7][2] = {{m->size, m->life}, {m->size, NULL}, {m->size, m->touching}, {m->life, m->size}, {m->area, m->size}, {m->touching, m->size},
-                              {m->early, m->size}};
+    const double *by[7][2] = {{m->size, m->life}, {m->size, NULL}, {m->size, m->touching}, {m->life, m->size},
+                              {m->area, m->size}, {m->touching, m->size}, {m->early, m->size}};
     static const char *const names[7][2] = {
         {"by size and life, first fit", "by size and life, best fit"}, {"by size, first fit", "by size, best fit"},
         {"by size and conflicts, first fit", "by size and conflicts, best fit"},
@@ -105,8 +106,8 @@ static void noisy_dives(Dsa *d) {
     }
 }
 
-/* Whatever sticks out above the bound was placed too late: it gets a higher priority for the next round. Places far apart in
- * time mend themselves side by side. */
+/* Whatever sticks out above the bound was placed too late: it gets a higher priority for the next round. Places far
+ * apart in time mend themselves side by side. */
 static void squeaky_wheel(Dsa *d, const double *start, const char *rule) {
     uint32_t n = d->pb->n;
     double *weight = NEW_ARRAY(d->arena, double, n);
@@ -179,8 +180,8 @@ DsaResult dsa_place(Arena *scratch, DsaProblem *pb) {
         return (DsaResult){0, "empty", 0};
     Arena *room = arena_new();                            /* nothing of it is needed by the caller, and it is large */
     Dsa d = {.pb = pb, .arena = room, .plain = dsa_plain(pb), .bound = pb->bound ? pb->bound : dsa_load(room, pb),
-             .offset = NEW_ARRAY(room, uint64_t, n), .best = NEW_ARRAY(scratch, uint64_t, n), .order = NEW_ARRAY(room, uint32_t, n),
-             .keys = NEW_ARRAY(room, DsaKey, n)};
+             .offset = NEW_ARRAY(room, uint64_t, n), .best = NEW_ARRAY(scratch, uint64_t, n),
+             .order = NEW_ARRAY(room, uint32_t, n), .keys = NEW_ARRAY(room, DsaKey, n)};
     in_time(&d, false, "in time order, first gap");
     in_time(&d, true, "in time order, tightest gap");
     if (!done(&d)) {

@@ -1,8 +1,9 @@
-/* dsa_greedy.c - greedy placement of plain objects in a given order, first fit or best fit: the family of rules of most
- * production planners (TFLite and TFLite Micro by size, TVM by size or conflicts, ONNX Runtime by time).
+/* dsa_greedy.c - greedy placement of plain objects in a given order, first fit or best fit: the family of rules of
+ * most production planners (TFLite and TFLite Micro by size, TVM by size or conflicts, ONNX Runtime by time).
  *
- * What lies is kept in the order of addresses, so that the free gaps for an object are found by one walk over it: O(n^2)
- * at worst, about 1 ns for each object passed, no lists of conflicts. Pinned objects lie before the rule begins. */
+ * What lies is kept in the order of addresses, so that the free gaps for an object are found by one walk over it:
+ * O(n^2) at worst, about 1 ns for each object passed, no lists of conflicts. Pinned objects lie before the rule
+ * begins. */
 #include "passes/dsa_rules.h"
 
 #include <string.h>
@@ -49,8 +50,8 @@ static uint64_t fit(const Shelf *s, const DsaObject *o, bool tight, uint64_t *wo
     return least == UINT64_MAX ? at : best;
 }
 
-uint64_t dsa_greedy(Arena *scratch, const DsaProblem *pb, const uint32_t *order, bool tight, uint64_t limit, uint64_t *offset,
-                    uint64_t *work) {
+uint64_t dsa_greedy(Arena *scratch, const DsaProblem *pb, const uint32_t *order, bool tight, uint64_t limit,
+                    uint64_t *offset, uint64_t *work) {
     Shelf s = {.p = NEW_ARRAY(scratch, Lying, (size_t)pb->n + 1)};
     for (uint32_t i = 0; i < pb->n; i++)
         if (pb->objects[i].pinned) {

@@ -1,16 +1,16 @@
-/* dsa_improve.c - squeaky-wheel optimization (Joslin and Clements, JAIR 10, 1999) over canonical dives: lower placements for
- * plain objects, none pinned.
+/* dsa_improve.c - squeaky-wheel optimization (Joslin and Clements, JAIR 10, 1999) over canonical dives: lower
+ * placements for plain objects, none pinned.
  *
- * Every dive has to stay below the best height so far and is given up at the first step that no longer can. What is alive
- * there and still waits has been placed too late: each such object gets a greater weight in the preorder, by a random factor,
- * and the next dive begins. Weights add up over the dives of a round, so that an object that is in trouble again and again
- * rises until it lies early enough; places that are far apart in time mend themselves side by side. A round starts from
- * equal weights and the next of three preorders: area, life, size. Most dives are given up early and cost a fraction of one
- * that ends. Reaches the load on idealloc's pangu_2.6B and S_1; proves nothing where it does not.
- * Cost: O(n log n) a dive beside the dive itself; the caller bounds the work. */
+ * Every dive has to stay below the best height so far and is given up at the first step that no longer can. What is
+ * alive there and still waits has been placed too late: each such object gets a greater weight in the preorder, by a
+ * random factor, and the next dive begins. Weights add up over the dives of a round, so that an object that is in
+ * trouble again and again rises until it lies early enough; places that are far apart in time mend themselves side by
+ * side. A round starts from equal weights and the next of three preorders: area, life, size. Most dives are given up
+ * early and cost a fraction of one that ends. Reaches the load on idealloc's pangu_2.6B and S_1; proves nothing where
+ * it does not. Cost: O(n log n) a dive beside the dive itself; the caller bounds the work. */
 #include "passes/dsa_rules.h"
 
-enum { ROUND = 1000 };                                    /* dives; a weight grows at most by GAIN in each and cannot overflow */
+enum { ROUND = 1000 };                                    /* dives; a weight grows by GAIN at most: no overflow */
 #define GAIN 0.3
 #define NOISE 0.05
 
@@ -26,8 +26,10 @@ typedef struct Wheel {
 static Wheel *wheel_new(Arena *arena, const DsaProblem *pb, Skyline *skyline, uint64_t seed) {
     Wheel *w = NEW(arena, Wheel);
     size_t n = pb->n;
-    *w = (Wheel){.pb = pb, .skyline = skyline, .seed = seed, .weight = NEW_ARRAY(arena, double, n), .key = NEW_ARRAY(arena, double, n),
-                 .room = NEW_ARRAY(arena, DsaKey, n), .order = NEW_ARRAY(arena, uint32_t, n), .offset = NEW_ARRAY(arena, uint64_t, n)};
+    *w = (Wheel){.pb = pb, .skyline = skyline, .seed = seed,
+                 .weight = NEW_ARRAY(arena, double, n), .key = NEW_ARRAY(arena, double, n),
+                 .room = NEW_ARRAY(arena, DsaKey, n), .order = NEW_ARRAY(arena, uint32_t, n),
+                 .offset = NEW_ARRAY(arena, uint64_t, n)};
     return w;
 }
 
@@ -53,8 +55,8 @@ static void grease(Wheel *w) {
     }
 }
 
-uint64_t dsa_improve_with(Arena *scratch, DsaProblem *pb, Skyline *skyline, const DsaMeasures *by, uint64_t height, uint64_t enough,
-                          uint64_t effort, uint64_t seed, uint64_t *work) {
+uint64_t dsa_improve_with(Arena *scratch, DsaProblem *pb, Skyline *skyline, const DsaMeasures *by, uint64_t height,
+                          uint64_t enough, uint64_t effort, uint64_t seed, uint64_t *work) {
     Wheel *w = wheel_new(scratch, pb, skyline, seed);
     const double *const measure[] = {by->area, by->life, by->size};
     uint64_t used = 0;

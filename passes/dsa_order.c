@@ -1,6 +1,6 @@
-/* dsa_order.c - what the orders of placement rules go by, and sorting by it. O(n log n); the largest load in a life comes from a
- * sparse table over the distinct first steps, since the load rises nowhere else. Measures are doubles: exact below 2^53, and the
- * same on every machine above. */
+/* dsa_order.c - what the orders of placement rules go by, and sorting by it. O(n log n); the largest load in a life
+ * comes from a sparse table over the distinct first steps, since the load rises nowhere else. Measures are doubles:
+ * exact below 2^53, and the same on every machine above. */
 #include "passes/dsa_rules.h"
 
 #include <stdlib.h>
@@ -100,7 +100,8 @@ static void count_touching(Arena *arena, const DsaProblem *pb, double *touching)
     qsort(last, pb->n, sizeof *last, by_number);
     for (uint32_t i = 0; i < pb->n; i++) {
         const DsaObject *o = &pb->objects[i];
-        touching[i] = (double)below(first, pb->n, (uint64_t)dsa_last(o) + 1) - (double)below(last, pb->n, dsa_first(o)) - 1;
+        size_t begun = below(first, pb->n, (uint64_t)dsa_last(o) + 1), ended = below(last, pb->n, dsa_first(o));
+        touching[i] = (double)begun - (double)ended - 1;
     }
 }
 
@@ -108,8 +109,9 @@ DsaMeasures dsa_measure(Arena *arena, const DsaProblem *pb) {
     size_t n = pb->n;
     Arena *room = arena_new();                            /* the table is larger than all measures together */
     LoadTable table = {0};
-    DsaMeasures m = {.life = NEW_ARRAY(arena, double, n), .area = NEW_ARRAY(arena, double, n), .size = NEW_ARRAY(arena, double, n),
-                     .load = NEW_ARRAY(arena, double, n), .touching = NEW_ARRAY(arena, double, n), .early = NEW_ARRAY(arena, double, n)};
+    DsaMeasures m = {.life = NEW_ARRAY(arena, double, n), .area = NEW_ARRAY(arena, double, n),
+                     .size = NEW_ARRAY(arena, double, n), .load = NEW_ARRAY(arena, double, n),
+                     .touching = NEW_ARRAY(arena, double, n), .early = NEW_ARRAY(arena, double, n)};
     fill_load(room, pb, &table);
     count_touching(room, pb, m.touching);
     for (size_t i = 0; i < n; i++) {
@@ -119,8 +121,8 @@ DsaMeasures dsa_measure(Arena *arena, const DsaProblem *pb) {
         m.life[i] = (double)last - (double)first + 1;
         m.early[i] = -(double)first;
         m.load[i] = largest_load(&table, first, last);
-        for (uint32_t k = 0; k < o->npieces; k++)
-            m.area[i] += (double)(o->pieces[k].hi - o->pieces[k].lo) * ((double)o->pieces[k].last - (double)o->pieces[k].first + 1);
+        for (const DsaPiece *p = o->pieces; p < o->pieces + o->npieces; p++)
+            m.area[i] += (double)(p->hi - p->lo) * ((double)p->last - (double)p->first + 1);
     }
     arena_free(room);
     return m;

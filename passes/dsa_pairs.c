@@ -1,11 +1,11 @@
 /* dsa_pairs.c - placement rules for any objects, over lists of who must keep away from whom.
  *
- * Conflicts are found by one sweep over time and kept as lists: i may not lie at a distance in an open interval (lo, hi)
- * from j, one interval for each pair of pieces that are needed in a common step. An object made of pieces is rigid, so
- * others may lie between its pieces or in the gaps of their lives. Pinned objects lie before a rule begins;
- * DsaProblem.apart takes the place of what the pieces of a pair say. O(conflicts log conflicts) for a greedy rule; the
- * dive asks an object again where it fits whenever its turn seems to come, so it is O(conflicts) such questions at
- * worst. Up to MAX_CONFLICTS pairs. */
+ * Conflicts are found by one sweep over time and kept as lists: i may not lie at a distance in an open interval (lo,
+ * hi) from j, one interval for each pair of pieces that are needed in a common step. An object made of pieces is
+ * rigid, so others may lie between its pieces or in the gaps of their lives. Pinned objects lie before a rule begins;
+ * DsaProblem.apart takes the place of what the pieces of a pair say. O(conflicts log conflicts) for a greedy rule;
+ * the dive asks an object again where it fits whenever its turn seems to come, so it is O(conflicts) such questions
+ * at worst. Up to MAX_CONFLICTS pairs. */
 #include "passes/dsa_rules.h"
 
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 
 enum { MAX_CONFLICTS = 1 << 22 };
 
-typedef struct Conflict { uint32_t other; int64_t lo, hi; } Conflict;            /* offset - other's offset is not in (lo, hi) */
+typedef struct Conflict { uint32_t other; int64_t lo, hi; } Conflict;            /* offset - other's is not in (lo, hi) */
 typedef struct Range { int64_t lo, hi; } Range;
 typedef struct Item { uint64_t at; uint32_t rank; } Item;
 
@@ -213,7 +213,8 @@ static uint64_t best_fit(Pairs *d, uint32_t i) {
 
 Pairs *pairs_new(Arena *arena, const DsaProblem *pb) {
     Pairs *d = NEW(arena, Pairs);
-    *d = (Pairs){.pb = pb, .arena = arena, .placed = NEW_ARRAY(arena, bool, pb->n), .heap = NEW_ARRAY(arena, Item, pb->n)};
+    *d = (Pairs){.pb = pb, .arena = arena, .placed = NEW_ARRAY(arena, bool, pb->n),
+                 .heap = NEW_ARRAY(arena, Item, pb->n)};
     return find_conflicts(d) ? d : NULL;
 }
 

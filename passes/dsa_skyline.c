@@ -1,16 +1,18 @@
 /* dsa_skyline.c - the canonical dive without lists of conflicts: bottom-left placement under a skyline.
  *
- * Objects are placed bottom-up, always the one whose lowest free offset is smallest, by a preorder among equals (MiniMalloc's
- * canonical form as a heuristic). So what lies is a skyline over time, and the lowest free offset of an object is the highest
- * point of the skyline over its life. Hence the next object is the first, by preorder, of those whose lives lie within the
- * lowest stretch of the skyline; if there is none, that stretch is raised to its lower neighbour, and what is below is waste.
+ * Objects are placed bottom-up, always the one whose lowest free offset is smallest, by a preorder among equals
+ * (MiniMalloc's canonical form as a heuristic). So what lies is a skyline over time, and the lowest free offset of an
+ * object is the highest point of the skyline over its life. Hence the next object is the first, by preorder, of those
+ * whose lives lie within the lowest stretch of the skyline; if there is none, that stretch is raised to its lower
+ * neighbour, and what is below is waste.
  *
- * Stretches are a linked list and a heap by height. Lives are points (first, last) packed along a Z-order curve into a tree
- * whose nodes know the best rank among their unplaced points: a query looks at about sqrt(n) nodes, a placement takes a few
- * queries, so a dive is O(n sqrt n) and far from it on most problems; a million objects take seconds. A segment tree over the
- * steps knows the height that each step must reach in the end: skyline, which holds the waste, and the bytes still to come. A
- * dive that cannot stay below its limit is given up as soon as that is certain. Where alignments differ among the objects
- * they are kept, but an object is chosen by its lowest free offset before that is rounded up. */
+ * Stretches are a linked list and a heap by height. Lives are points (first, last) packed along a Z-order curve into
+ * a tree whose nodes know the best rank among their unplaced points: a query looks at about sqrt(n) nodes, a
+ * placement takes a few queries, so a dive is O(n sqrt n) and far from it on most problems; a million objects take
+ * seconds. A segment tree over the steps knows the height that each step must reach in the end: skyline, which holds
+ * the waste, and the bytes still to come. A dive that cannot stay below its limit is given up as soon as that is
+ * certain. Where alignments differ among the objects they are kept, but an object is chosen by its lowest free offset
+ * before that is rounded up. */
 #include "passes/dsa_rules.h"
 
 #include <stdlib.h>
@@ -21,7 +23,7 @@ enum { LEAF = 4, STACK = 128 };
 
 typedef struct Node {
     uint32_t first_lo, first_hi, last_lo, last_hi;        /* box around its points */
-    uint32_t best;                                        /* least rank of an unplaced point in it, NONE if all are placed */
+    uint32_t best;                                        /* least rank of an unplaced point, NONE without one */
 } Node;
 
 typedef struct Point { uint32_t first, last, object; uint64_t key; } Point;
@@ -35,22 +37,26 @@ typedef struct Stretch {
 
 typedef struct Low { uint64_t height; uint32_t stretch; } Low;
 
-typedef struct Column { uint64_t end, raised; } Column;   /* of a range of steps: largest height in the end; waste of all of them */
+typedef struct Column {                                   /* of a range of steps */
+    uint64_t end;                                         /* largest height in the end */
+    uint64_t raised;                                      /* by how much they were raised together */
+} Column;
 
 struct Skyline {
     Arena *arena;
     const DsaProblem *pb;
     uint32_t n, leaves;                                   /* objects of some size; leaves of the tree, a power of two */
     Point *point;                                         /* in the order of the curve */
-    uint32_t *place;                                      /* by object: where its point is; NONE for one without bytes */
+    uint32_t *place;                                      /* by object: where its point is; NONE without bytes */
     uint32_t *rank;                                       /* by point; NONE once placed */
     uint32_t *holder;                                     /* by rank: the point */
-    Node *empty, *node;                                   /* the boxes alone; [1] is the root, [leaves + i] the i-th leaf */
-    uint32_t *step, nsteps, columns;                      /* distinct first steps, sorted; a power of two not below their number */
+    Node *empty, *node;                                   /* the boxes alone; [1]: the root, [leaves + i]: a leaf */
+    uint32_t *step, nsteps;                               /* distinct first steps, sorted */
+    uint32_t columns;                                     /* a power of two above their number */
     Column *load, *column;                                /* before anything lies; now */
     VEC(Stretch) stretch;
     VEC(uint32_t) spare;                                  /* stretches that are gone */
-    VEC(Low) low;                                         /* binary heap; entries of another height than their stretch are stale */
+    VEC(Low) low;                                         /* binary heap; stale: of another height than its stretch */
 };
 
 bool dsa_plain(const DsaProblem *pb) {
@@ -248,9 +254,8 @@ Skyline *skyline_new(Arena *arena, const DsaProblem *pb) {
     s->load = NEW_ARRAY(arena, Column, 2 * (size_t)s->columns);
     s->column = NEW_ARRAY(arena, Column, 2 * (size_t)s->columns);
     find_boxes(s);
-    for (uint32_t i = 0; i < pb->n; i++)
-        if (pb->objects[i].nbytes > 0)
-            raise_steps(s, s->load, pb->objects[i].pieces[0].first, pb->objects[i].pieces[0].last, pb->objects[i].nbytes);
+    for (uint32_t p = 0; p < s->n; p++)
+        raise_steps(s, s->load, s->point[p].first, s->point[p].last, pb->objects[s->point[p].object].nbytes);
     return s;
 }
 

@@ -1,6 +1,6 @@
-/* plan_rules.c - each placement rule against a slow, obvious version of it: the canonical dive under a skyline and over lists of
- * conflicts, greedy rules by address and over lists, measures. Limits are kept exactly, improving never makes worse, and the
- * portfolio is never above a rule of another planner (bench/peers.h). */
+/* plan_rules.c - each placement rule against a slow, obvious version of it: the canonical dive under a skyline and
+ * over lists of conflicts, greedy rules by address and over lists, measures. Limits are kept exactly, improving never
+ * makes worse, and the portfolio is never above a rule of another planner (bench/peers.h). */
 #include "tests/unit/check.h"
 
 #include "bench/peers.h"
@@ -40,7 +40,7 @@ static bool meet(const DsaObject *a, const DsaObject *b) {
     return a->pieces->first <= b->pieces->last && b->pieces->first <= a->pieces->last;
 }
 
-/* Always the unplaced object with the lowest free offset, then the earliest in the order. Objects without bytes lie at 0. */
+/* Always the unplaced object with the lowest free offset, then the earliest in the order. Without bytes: at 0. */
 static uint64_t slow_dive(const Problem *p, uint64_t *offset) {
     bool placed[MAX] = {false};
     uint64_t low[MAX] = {0}, height = 0;
