@@ -140,6 +140,7 @@ const char *map_text(Arena *a, const Map *m, const char *index) {
     uint64_t behind = 1;
     sb_init(&b, a);
     for (unsigned i = 0; i < m->n; i++) behind *= m->run[i].n;
+    if (behind == 0) return "0";                          /* there is no index to follow */
     for (unsigned i = 0; i < m->n; i++) {
         const Run *r = &m->run[i];
         behind /= r->n;
