@@ -172,7 +172,18 @@ static void keep_better(const Plan *p, Try t, Plan *best, Try *winner) {
     if (!better(p, best))
         return;
     *winner = t;
-    *best = (Plan){.level = p->level, .without = p->without, .arena_bytes = p->arena_bytes, .weights_bytes = p->weights_bytes};
+    best->level = p->level;
+    best->without = p->without;
+    best->arena_bytes = p->arena_bytes;
+    best->weights_bytes = p->weights_bytes;
+}
+
+/* A bound speaks of the steps of its own try. What holds for the level is the least of all that were tried. */
+static void keep_bound(const Plan *p, Plan *best) {
+    if (p->bound_bytes >= best->bound_bytes)
+        return;
+    best->bound_bytes = p->bound_bytes;
+    best->bound_kind = p->bound_kind;
 }
 
 /* Makes one more plan aside and throws it away; if it is better it is the winner so far. Says which slices were stiff in it.
@@ -181,6 +192,7 @@ static const bool *attempt(Ctx *ctx, const Graph *g, const PlanOptions *o, Try t
     Arena *aside = arena_new();
     const bool *stiff = NULL;
     Plan *p = prepare(ctx, g, o, aside, t, NULL);
+    keep_bound(p, best);
     if (!hopeless(p, best) || has_slices(g, p)) {
         place(ctx, g, p);
         stiff = stiff_slices(ctx, g, p, t.no_slice, p->live_peak_bytes);
@@ -242,6 +254,7 @@ static void choose(Ctx *ctx, const Graph *g, const PlanOptions *o, const Plan *p
 static const Order *explore(Ctx *ctx, const Graph *g, const PlanOptions *o, Try t, Plan *best, Try *winner) {
     Arena *aside = arena_new();
     Plan *p = prepare(ctx, g, o, aside, t, NULL);
+    keep_bound(p, best);
     if (!hopeless(p, best) || has_slices(g, p)) {
         place(ctx, g, p);
         keep_better(p, t, best, winner);
@@ -272,13 +285,19 @@ static bool same_try(Try a, Try b) {
     return a.level == b.level && a.without == b.without && a.no_slice == b.no_slice && a.deny == b.deny;
 }
 
-/* The plan of a lower level runs the operators as written; below `reorder` its bound is one of program order only. */
-static void bound_all_orders(Plan *p, const Order *as_written) {
-    if (p->order != NULL || as_written == NULL)
-        return;
-    p->bound_bytes = as_written->bound;
-    p->bound_kind = as_written->bound_kind;
+/* The plan takes the bound of its level. The plan of a lower level runs the operators as written; below `reorder` its own
+ * bound is one of program order only, and that of all orders counts. */
+static Plan *bound_of_level(Plan *p, const Plan *best, const Order *as_written) {
+    if (p->order == NULL && as_written != NULL) {
+        p->bound_bytes = as_written->bound;
+        p->bound_kind = as_written->bound_kind;
+    }
+    if (best->bound_bytes < p->bound_bytes) {
+        p->bound_bytes = best->bound_bytes;
+        p->bound_kind = best->bound_kind;
+    }
     p->proven = p->arena_bytes == p->bound_bytes;
+    return p;
 }
 
 static Plan *best_plan(Ctx *ctx, const Graph *g, const PlanOptions *o) {
@@ -297,13 +316,12 @@ static Plan *best_plan(Ctx *ctx, const Graph *g, const PlanOptions *o) {
     if (!g->mem_noreuse)
         as_written = lower_levels(ctx, g, o, p, &best, &winner);
     if (same_try(winner, asked))
-        return p;
+        return bound_of_level(p, &best, NULL);
     p = prepare(ctx, g, o, ctx->unit, winner, NULL);
     place(ctx, g, p);
-    bound_all_orders(p, as_written);
     p->made_by = p->level;
     p->level = o->level;
-    return p;
+    return bound_of_level(p, &best, as_written);
 }
 
 /* The figures of every level up to the one asked for. */
