@@ -178,7 +178,10 @@ $(B)/bench/randwire: bench/randwire.c
 	$(HOSTCC) $(STD) $(WARN) -O2 -o $@ $<
 bench-plan: $(B)/netc $(B)/bench/measure $(B)/bench/peer_rules $(B)/bench/randwire
 	@sh bench/plan.sh $(B)/netc $(B)/bench/measure $(B)/bench/peer_rules
-.PHONY: bench bench-plan
+# Generated C beside ONNX Runtime; BENCH_NETS=NAME... for some of the networks.
+bench-c: $(B)/netc
+	@sh bench/c.sh $(B)/netc $(B)/bench $(BENCH_NETS)
+.PHONY: bench bench-plan bench-c
 
 install: all
 	install -d $(addprefix $(DESTDIR)$(PREFIX)/,bin share/man/man1 share/bash-completion/completions share/zsh/site-functions)
