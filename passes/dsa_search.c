@@ -386,7 +386,8 @@ static uint64_t luby(uint64_t i) {
 
 static const char *const RULES[] = {"WAT", "TAW", "TWA"};
 
-DsaVerdict dsa_search(Arena *arena, DsaProblem *p, uint64_t capacity, uint64_t steady_effort, uint64_t effort, uint64_t *nodes) {
+DsaVerdict dsa_search(Arena *arena, DsaProblem *p, uint64_t capacity, uint64_t steady_effort, uint64_t effort, uint64_t seed,
+                      uint64_t *nodes) {
     uint64_t unit, spent = 0;
     Search *s = search_new(arena, p, &unit);
     s->capacity = (int64_t)(capacity / unit);
@@ -395,7 +396,7 @@ DsaVerdict dsa_search(Arena *arena, DsaProblem *p, uint64_t capacity, uint64_t s
     for (uint32_t round = 0; verdict == DSA_GAVE_UP && spent < effort; round++) {
         bool steady = spent < steady_effort;
         uint64_t room = effort - spent, want = steady ? limit : 2000 * luby(restart);
-        verdict = try_once(s, RULES[round % COUNT_OF(RULES)], steady ? 0 : 0x9e3779b97f4a7c15u * restart, want < room ? want : room);
+        verdict = try_once(s, RULES[round % COUNT_OF(RULES)], steady ? 0 : 0x9e3779b97f4a7c15u * (restart + (seed << 32)), want < room ? want : room);
         spent += s->nodes;
         if (!steady) restart++;
         else if (round % COUNT_OF(RULES) == COUNT_OF(RULES) - 1) limit *= 2;

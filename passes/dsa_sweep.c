@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_POSITIONS = 4096, MAX_LIVE = 1 << 22, MAX_GRID = 1 << 22, MAX_TABLE_WORDS = 1 << 23, COST_OF_NODE = 1024 };
+enum { MAX_POSITIONS = 4096, MAX_LIVE = 1 << 22, MAX_GRID = 1 << 22, MAX_TABLE_WORDS = 1 << 23, COST_OF_NODE = 256 };
 
 typedef struct Forbidden { uint32_t live; int64_t lo, hi; } Forbidden;           /* not at a distance in (lo, hi) from the live object */
 

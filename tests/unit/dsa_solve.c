@@ -295,7 +295,7 @@ static void test_searches(Arena *a)
         uint64_t best = best_order(&p.pb, NULL, p.pb.n, 200);
         for (int below_best = 0; below_best < 2; below_best++) {
             DsaVerdict expected = below_best ? DSA_IMPOSSIBLE : DSA_FOUND;
-            CHECK(dsa_search(a, &p.pb, best - (uint64_t)below_best, EFFORT, EFFORT, &nodes) == expected);
+            CHECK(dsa_search(a, &p.pb, best - (uint64_t)below_best, EFFORT, EFFORT, 0, &nodes) == expected);
             CHECK(below_best || dsa_check(a, &p.pb, pair));
             CHECK(dsa_sweep(a, &p.pb, best - (uint64_t)below_best, EFFORT, &nodes) == expected);
             CHECK(below_best || dsa_check(a, &p.pb, pair));
