@@ -35,8 +35,8 @@ DsaResult dsa_place(Arena *scratch, DsaProblem *);
 uint64_t dsa_improve(Arena *scratch, DsaProblem *, uint64_t height, uint64_t enough, uint64_t effort, uint64_t seed, uint64_t *work);
 bool dsa_plain(const DsaProblem *);
 /* dsa_search.c - is there a placement below a capacity? Exact; bounded by `effort` nodes, whose number is added to *nodes: the
- * first `steady` of them without chance, the rest in restarts, others for another seed. On DSA_FOUND the objects have their offsets; DSA_IMPOSSIBLE is a
- * proof. Every object has one piece that is all of it, and no pair is in apart. */
+ * first `steady` of them without chance, the rest in restarts, others for another seed. On DSA_FOUND the objects have their
+ * offsets; DSA_IMPOSSIBLE is a proof. Every object has one piece that is all of it, and no pair is in apart. */
 typedef enum DsaVerdict { DSA_FOUND, DSA_IMPOSSIBLE, DSA_GAVE_UP } DsaVerdict;
 DsaVerdict dsa_search(Arena *scratch, DsaProblem *, uint64_t capacity, uint64_t steady, uint64_t effort, uint64_t seed, uint64_t *nodes);
 /* dsa_sweep.c - the same question, for any objects: exact by dynamic programming in the order of time, bounded by `effort` nodes and
