@@ -97,6 +97,9 @@ const char *local_name(const StepText *, const Value *);  /* vID */
  * none. */
 const char *cb_load(StepText *, const char *name, const Value *, Arith);             /* (i): NULL for NULL */
 const char *cb_operand(StepText *, const char *name, const Op *, uint32_t k);        /* (i): with what is fused in front */
+/* (plane, place): the same at plane * `plane` + place, place < `plane`. What depends on the plane alone is then the same for a whole
+ * row of places, so that compilers compute it once. */
+const char *cb_plane(StepText *, const char *name, const Op *, uint32_t k, uint64_t plane);
 const char *cb_matrix(StepText *, const char *name, const Op *, uint32_t k, const Map *batch, const Map *row, const Map *column);
 const char *cb_store(StepText *, const char *name, const Op *of);                    /* (i, v): what is fused behind, and its store */
 const char *cb_put(StepText *, const char *name, const Value *, Arith);              /* (i, v): stored as it is */

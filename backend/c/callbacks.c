@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <string.h>
+#include <string.h>
 
 enum { MAX_CHAIN = 64 };
 
@@ -78,6 +79,34 @@ const char *cb_operand(StepText *s, const char *name, const Op *op, uint32_t k) 
     put_head(s, arith_type(s->arith), name, "size_t i");
     front_statements(s, out, op, "i");
     put_result(out, arith_of(v->type.dtype), s->arith, local_name(s, v));
+    return name;
+}
+
+/* Copies text, but for what divides i by `plane`, which is the parameter of that name. */
+static void put_planes(StrBuf *out, Arena *a, const char *text, uint64_t plane) {
+    const char *quotient = arena_printf(a, "i / %" PRIu64, plane), *at;
+    size_t n = strlen(quotient);
+    for (; (at = strstr(text, quotient)) != NULL; text = at + n) {
+        bool apart = !(at[n] >= '0' && at[n] <= '9') && (at == text || at[-1] == ' ' || at[-1] == '(');
+        sb_write(out, text, (size_t)(at - text));
+        sb_puts(out, apart ? "plane" : quotient);
+    }
+    sb_puts(out, text);
+}
+
+const char *cb_plane(StepText *s, const char *name, const Op *op, uint32_t k, uint64_t plane) {
+    const Value *v = operand(s, op, k);
+    Arena *a = s->e->c->scratch;
+    StrBuf *out = &s->e->out, statements;
+    name = callback_name(s, name);
+    put_head(s, arith_type(s->arith), name, "size_t plane, size_t place");
+    sb_printf(out, "    const size_t i = plane * %" PRIu64 " + place;\n    (void)i;\n", plane);
+    sb_init(&statements, a);
+    if (in_step(s, v)) front_statements(s, &statements, op, "i");
+    put_planes(out, a, sb_str(&statements), plane);
+    if (in_step(s, v)) put_result(out, arith_of(v->type.dtype), s->arith, local_name(s, v));
+    else if (v->role == ROLE_CONST) sb_printf(out, "    return %s;\n}\n", constant_text(a, v, s->arith));
+    else sb_printf(out, "    return %s;\n}\n", load_text(s, v, "i", s->arith));
     return name;
 }
 

@@ -11,7 +11,7 @@ static const char *const taken[] = {
     "abort", "abs", "acos", "acosh", "aligned_alloc", "asin", "asinh", "at_quick_exit", "atan", "atan2", "atanh", "atexit",
     "atof", "atoi", "atol", "atoll", "auto", "bits_float", "break", "bsearch", "calloc", "case", "cbrt", "ceil", "char",
     "clearerr", "const", "continue", "conv_meets", "copysign", "cos", "cosh", "decode_float", "default", "div", "do",
-    "double", "double_t", "else", "encode_float", "enum", "env", "erf", "erfc", "errno", "exit", "exp", "exp2", "expm1", "extern",
+    "double", "double_t", "else", "encode_float", "enum", "env", "erf", "erfc", "errno", "exit", "exp", "exp2", "exp_single", "expm1", "extern",
     "f32", "f64", "fabs", "fclose", "fdim", "feof", "ferror", "fflush", "fgetc", "fgetpos", "fgets", "float",
     "float_bits", "float_t", "floor", "fma", "fmax", "fmin", "fmod", "fopen", "for", "fpos_t", "fprintf", "fputc",
     "fputs", "fread", "free", "freopen", "frexp", "fscanf", "fseek", "fsetpos", "ftell", "fwrite", "getc",

@@ -28,11 +28,11 @@ KERNEL void conv_meets(size_t first, size_t n, size_t in, size_t stride, size_t 
 }
 #endif
 
-/* n results from place `at` of a channel of results on, `rows` long runs of the sum from element `first` of the window and
- * its channels: what each of them multiplies, as rows of a panel. x's channel 0 begins at `base`. */
-KERNEL void K(conv_fill)(num *panel, const void *env, num (*x)(const void *, size_t), size_t base, size_t first, size_t rows, size_t at,
-                         size_t n, Conv s) {
-    const size_t window = s.kd * s.kh * s.kw, image = s.id * s.ih * s.iw;
+/* What n results from place `at` on multiply: rows of a panel, one for each element of the sum (a channel, a place in its
+ * window) from `first` on. The image's channels begin at x's plane `base`. */
+KERNEL void K(conv_fill)(num *panel, const void *env, num (*x)(const void *, size_t, size_t), size_t base, size_t first, size_t rows,
+                         size_t at, size_t n, Conv s) {
+    const size_t window = s.kd * s.kh * s.kw;
     for (size_t k = 0; k < window; k++) {
         const size_t c = (first + window - 1 - k) / window, end = (first + rows + window - 1 - k) / window;
         for (size_t t = 0, len; t < n; t += len) {        /* rows of results, or what the panel has of them */
@@ -41,11 +41,11 @@ KERNEL void K(conv_fill)(num *panel, const void *env, num (*x)(const void *, siz
             size_t lo = 0, hi = 0;
             len = s.ow - w < n - t ? s.ow - w : n - t;
             if (z < s.id && v < s.ih) conv_meets(w, len, s.iw, s.sw, k % s.kw * s.dw, s.pw, &lo, &hi);
-            const size_t from = base + (z * s.ih + v) * s.iw + w * s.sw + k % s.kw * s.dw - s.pw;
+            const size_t from = (z * s.ih + v) * s.iw + w * s.sw + k % s.kw * s.dw - s.pw;
             for (size_t i = c; i < end; i++) {
                 num *row = panel + (i * window + k - first) * K(PANEL) + t;
                 for (size_t j = 0; j < lo; j++) row[j] = 0;
-                for (size_t j = lo; j < hi; j++) row[j] = x(env, from + i * image + j * s.sw);
+                for (size_t j = lo; j < hi; j++) row[j] = x(env, base + i, from + j * s.sw);
                 for (size_t j = hi; j < len; j++) row[j] = 0;
             }
         }
@@ -53,7 +53,7 @@ KERNEL void K(conv_fill)(num *panel, const void *env, num (*x)(const void *, siz
 }
 
 /* Products of the weights, as a matrix [oc, ic * window], and panels of what they meet. */
-KERNEL void K(conv_panels)(const void *env, num (*x)(const void *, size_t), num (*w)(const void *, size_t),
+KERNEL void K(conv_panels)(const void *env, num (*x)(const void *, size_t, size_t), num (*w)(const void *, size_t),
                            num (*bias)(const void *, size_t), void (*y)(const void *, size_t, num), Conv s) {
     const size_t depth = s.ic * s.kd * s.kh * s.kw, places = s.od * s.oh * s.ow, width = K(panel_vecs)(places) * K(LANES);
     for (size_t image = 0; image < s.n * s.groups; image++)
@@ -68,7 +68,7 @@ KERNEL void K(conv_panels)(const void *env, num (*x)(const void *, size_t), num 
                 }
                 for (size_t k = 0; k < depth; k += PANEL_DEPTH) {
                     const size_t rows = depth - k < PANEL_DEPTH ? depth - k : PANEL_DEPTH;
-                    K(conv_fill)(panel, env, x, image * s.ic * s.id * s.ih * s.iw, k, rows, at, n, s);
+                    K(conv_fill)(panel, env, x, image * s.ic, k, rows, at, n, s);
                     for (size_t r = 0; n % K(LANES) && r < rows; r++)
                         for (size_t t = n; t < vecs * K(LANES); t++) panel[r * K(PANEL) + t] = 0;
                     K(panel)(sum, env, w, channel * depth + k, depth, panel, rows, count, s.oc, vecs);
@@ -79,7 +79,7 @@ KERNEL void K(conv_panels)(const void *env, num (*x)(const void *, size_t), num 
 }
 
 /* One channel a group: a row of results at a time, in index order. */
-KERNEL void K(conv_rows)(const void *env, num (*x)(const void *, size_t), num (*w)(const void *, size_t),
+KERNEL void K(conv_rows)(const void *env, num (*x)(const void *, size_t, size_t), num (*w)(const void *, size_t),
                          num (*bias)(const void *, size_t), void (*y)(const void *, size_t, num), Conv s) {
     for (size_t image = 0; image < s.n * s.groups; image++)
         for (size_t o = 0; o < s.oc; o++) {
@@ -97,13 +97,13 @@ KERNEL void K(conv_rows)(const void *env, num (*x)(const void *, size_t), num (*
                             for (size_t kh = 0; kh < s.kh; kh++) {
                                 const size_t v = h * s.sh + kh * s.dh - s.ph;
                                 if (v >= s.ih) continue;
-                                const size_t row = ((image * s.id + z) * s.ih + v) * s.iw;
+                                const size_t row = (z * s.ih + v) * s.iw;
                                 for (size_t kw = 0; kw < s.kw; kw++) {
                                     size_t lo, hi;
                                     conv_meets(first, n, s.iw, s.sw, kw * s.dw, s.pw, &lo, &hi);
                                     const size_t at = row + first * s.sw + kw * s.dw - s.pw;
                                     const num weight = w(env, ((channel * s.kd + kd) * s.kh + kh) * s.kw + kw);
-                                    for (size_t t = lo; t < hi; t++) acc[t] += weight * x(env, at + t * s.sw);
+                                    for (size_t t = lo; t < hi; t++) acc[t] += weight * x(env, image, at + t * s.sw);
                                 }
                             }
                         }
@@ -112,8 +112,8 @@ KERNEL void K(conv_rows)(const void *env, num (*x)(const void *, size_t), num (*
         }
 }
 
-/* x [n, groups * ic, id, ih, iw], w [groups * oc, ic, kd, kh, kw], bias [groups * oc] or NULL, y [n, groups * oc, od, oh, ow] */
-KERNEL void K(conv)(const void *env, num (*x)(const void *, size_t), num (*w)(const void *, size_t),
+/* x(channel of the batch, place in it) of [n, groups * ic, id, ih, iw], w [groups * oc, ic, kd, kh, kw], bias [groups * oc] or NULL, y [n, groups * oc, od, oh, ow] */
+KERNEL void K(conv)(const void *env, num (*x)(const void *, size_t, size_t), num (*w)(const void *, size_t),
                     num (*bias)(const void *, size_t), void (*y)(const void *, size_t, num), Conv s) {
     if (s.ic == 1 && s.groups > 1) K(conv_rows)(env, x, w, bias, y, s);
     else K(conv_panels)(env, x, w, bias, y, s);

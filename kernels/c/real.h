@@ -33,8 +33,9 @@ KERNEL num K(gelu)(num x) { return (num)0.5 * x * (1 + M(erf)(x * (num)0.7071067
 KERNEL num K(gelu_tanh)(num x) {
     return (num)0.5 * x * (1 + M(tanh)((num)0.79788456080286535588 * (x + (num)0.044715 * x * x * x)));
 }
-KERNEL num K(sigmoid)(num x) { return 1 / (1 + M(exp)(-x)); }
-KERNEL num K(silu)(num x) { return x / (1 + M(exp)(-x)); }
+KERNEL num K(exp)(num x) { return sizeof(num) == sizeof(float) ? (num)exp_single((float)x) : M(exp)(x); }
+KERNEL num K(sigmoid)(num x) { return 1 / (1 + K(exp)(-x)); }
+KERNEL num K(silu)(num x) { return x / (1 + K(exp)(-x)); }
 KERNEL num K(softplus)(num x, num beta, num threshold) {
     return x * beta > threshold ? x : M(log1p)(M(exp)(x * beta)) / beta;
 }
