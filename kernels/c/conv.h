@@ -71,7 +71,7 @@ KERNEL void K(conv_panels)(const void *env, num (*x)(const void *, size_t, size_
                     K(conv_fill)(panel, env, x, image * s.ic, k, rows, at, n, s);
                     for (size_t r = 0; n % K(LANES) && r < rows; r++)
                         for (size_t t = n; t < vecs * K(LANES); t++) panel[r * K(PANEL) + t] = 0;
-                    K(panel)(sum, env, w, channel * depth + k, depth, panel, rows, count, s.oc, vecs);
+                    K(panel)(sum, env, w, channel * depth + k, depth, 1, panel, rows, count, s.oc, vecs);
                 }
                 for (size_t r = 0; r < count; r++)
                     for (size_t t = 0; t < n; t++) y(env, (image * s.oc + o + r) * places + at + t, sum[r * K(PANEL) + t]);
@@ -119,9 +119,41 @@ KERNEL void K(conv)(const void *env, num (*x)(const void *, size_t, size_t), num
     else K(conv_panels)(env, x, w, bias, y, s);
 }
 
+/* A transposed convolution whose windows lie side by side, each result in one of them: a product of the weights, as a
+ * matrix [oc * window, ic], and x's places, whose results are laid out in windows. */
+KERNEL void K(conv_transpose_apart)(const void *env, num (*x)(const void *, size_t), num (*w)(const void *, size_t),
+                                    num (*bias)(const void *, size_t), void (*y)(const void *, size_t, num), Conv s) {
+    const size_t window = s.kd * s.kh * s.kw, all = s.oc * window, places = s.id * s.ih * s.iw, width = K(PANEL);
+    for (size_t image = 0; image < s.n * s.groups; image++)
+        for (size_t at = 0; at < places; at += width)
+            for (size_t o = 0; o < all; o += PANEL_ROWS) {
+                _Alignas(64) num panel[PANEL_DEPTH * K(PANEL)], sum[PANEL_ROWS * K(PANEL)];
+                const size_t n = places - at < width ? places - at : width, count = all - o < PANEL_ROWS ? all - o : PANEL_ROWS;
+                const size_t group = image % s.groups;
+                for (size_t r = 0; r < count; r++)
+                    for (size_t t = 0; t < width; t++)
+                        sum[r * K(PANEL) + t] = bias ? bias(env, group * s.oc + (o + r) / window) : 0;
+                for (size_t k = 0; k < s.ic; k += PANEL_DEPTH) {
+                    const size_t depth = s.ic - k < PANEL_DEPTH ? s.ic - k : PANEL_DEPTH;
+                    for (size_t q = 0; q < depth; q++)
+                        for (size_t t = 0; t < width; t++)
+                            panel[q * K(PANEL) + t] = t < n ? x(env, (image * s.ic + k + q) * places + at + t) : 0;
+                    K(panel)(sum, env, w, (group * s.ic + k) * all + o, 1, all, panel, depth, count, all, PANEL_VECS);
+                }
+                for (size_t r = 0; r < count; r++) {
+                    const size_t channel = image * s.oc + (o + r) / window, e = (o + r) % window;
+                    const size_t kd = e / s.kw / s.kh, kh = e / s.kw % s.kh, kw = e % s.kw;
+                    for (size_t t = 0; t < n; t++) {
+                        const size_t p = at + t, d = p / s.iw / s.ih * s.kd + kd, h = p / s.iw % s.ih * s.kh + kh;
+                        y(env, ((channel * s.od + d) * s.oh + h) * s.ow + p % s.iw * s.kw + kw, sum[r * K(PANEL) + t]);
+                    }
+                }
+            }
+}
+
 /* x [n, groups * ic, id, ih, iw], w [groups * ic, oc, kd, kh, kw]: each element of x adds to the results at i * stride
  * - pad + k * dilation. A row of results gathers what its kernel rows reach. */
-KERNEL void K(conv_transpose)(const void *env, num (*x)(const void *, size_t), num (*w)(const void *, size_t),
+KERNEL void K(conv_transpose_rows)(const void *env, num (*x)(const void *, size_t), num (*w)(const void *, size_t),
                               num (*bias)(const void *, size_t), void (*y)(const void *, size_t, num), Conv s) {
     for (size_t image = 0; image < s.n * s.groups; image++)
         for (size_t o = 0; o < s.oc; o++)
@@ -154,4 +186,13 @@ KERNEL void K(conv_transpose)(const void *env, num (*x)(const void *, size_t), n
                         for (size_t t = 0; t < n; t++)
                             y(env, (((image * s.oc + o) * s.od + d) * s.oh + h) * s.ow + first + t, acc[t]);
                     }
+}
+
+KERNEL void K(conv_transpose)(const void *env, num (*x)(const void *, size_t), num (*w)(const void *, size_t),
+                              num (*bias)(const void *, size_t), void (*y)(const void *, size_t, num), Conv s) {
+    const int apart = s.sd == s.kd && s.sh == s.kh && s.sw == s.kw && (s.dd == 1 || s.kd == 1) && (s.dh == 1 || s.kh == 1) &&
+                      (s.dw == 1 || s.kw == 1);
+    const int whole = s.od == s.id * s.kd && s.oh == s.ih * s.kh && s.ow == s.iw * s.kw && s.pd + s.ph + s.pw == 0;
+    if (apart && whole) K(conv_transpose_apart)(env, x, w, bias, y, s);
+    else K(conv_transpose_rows)(env, x, w, bias, y, s);
 }

@@ -106,7 +106,7 @@ KERNEL void K(matmul_panels)(const void *env, num (*a)(const void *, size_t, siz
                         const size_t count = rows - r < TILE_ROWS ? rows - r : TILE_ROWS;
                         for (size_t t = 0; t < count; t++)
                             for (size_t q = 0; q < depth; q++) left[t * PANEL_DEPTH + q] = a(env, g, i + r + t, p + q);
-                        K(panel)(sum + r * K(PANEL), left, K(local), 0, PANEL_DEPTH, panel, depth, count, s.m, vecs);
+                        K(panel)(sum + r * K(PANEL), left, K(local), 0, PANEL_DEPTH, 1, panel, depth, count, s.m, vecs);
                     }
                 }
                 for (size_t r = 0; r < rows; r++)

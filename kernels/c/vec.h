@@ -49,9 +49,10 @@ KERNEL K(vec) K(vec_load)(const num *p) {
 }
 KERNEL void K(vec_store)(num *p, K(vec) v) { memcpy(p, &v, sizeof v); }
 
-/* sum[r][..] += a(first + r * stride + k) * b[k][..] over k < depth, for r < rows and `vecs` vectors. Rows of sum and b are
+/* sum[r][..] += a(first + r * stride + k * step) * b[k][..] over k < depth, for r < rows and `vecs` vectors. Rows of sum and b are
  * PANEL elements long. */
-KERNEL void K(tile)(num *sum, const void *env, num (*a)(const void *, size_t), size_t first, size_t stride, const num *b, size_t depth,
+KERNEL void K(tile)(num *sum, const void *env, num (*a)(const void *, size_t), size_t first, size_t stride, size_t step,
+                     const num *b, size_t depth,
                     int rows, int vecs) {
     K(vec) acc[TILE_ROWS][TILE_VECS];
     UNROLL
@@ -65,7 +66,7 @@ KERNEL void K(tile)(num *sum, const void *env, num (*a)(const void *, size_t), s
         for (int v = 0; v < vecs; v++) column[v] = K(vec_load)(b + k * K(PANEL) + v * K(LANES));
         UNROLL
         for (int r = 0; r < rows; r++) {
-            const num left = a(env, first + (size_t)r * stride + k);
+            const num left = a(env, first + (size_t)r * stride + k * step);
             UNROLL
             for (int v = 0; v < vecs; v++) acc[r][v] += left * column[v];
         }
@@ -78,29 +79,31 @@ KERNEL void K(tile)(num *sum, const void *env, num (*a)(const void *, size_t), s
 }
 
 /* One to PANEL_VECS vectors: 4 are 2 + 2, so that no tile is so narrow that its sums wait for each other. */
-KERNEL void K(tiles)(num *sum, const void *env, num (*a)(const void *, size_t), size_t first, size_t stride, const num *b, size_t depth,
+KERNEL void K(tiles)(num *sum, const void *env, num (*a)(const void *, size_t), size_t first, size_t stride, size_t step,
+                     const num *b, size_t depth,
                      int rows, size_t vecs) {
     size_t v = 0;
-    for (; vecs - v >= 3 && vecs - v != 4; v += 3) K(tile)(sum + v * K(LANES), env, a, first, stride, b + v * K(LANES), depth, rows, 3);
-    for (; vecs - v >= 2; v += 2) K(tile)(sum + v * K(LANES), env, a, first, stride, b + v * K(LANES), depth, rows, 2);
-    if (v < vecs) K(tile)(sum + v * K(LANES), env, a, first, stride, b + v * K(LANES), depth, rows, 1);
+    for (; vecs - v >= 3 && vecs - v != 4; v += 3) K(tile)(sum + v * K(LANES), env, a, first, stride, step, b + v * K(LANES), depth, rows, 3);
+    for (; vecs - v >= 2; v += 2) K(tile)(sum + v * K(LANES), env, a, first, stride, step, b + v * K(LANES), depth, rows, 2);
+    if (v < vecs) K(tile)(sum + v * K(LANES), env, a, first, stride, step, b + v * K(LANES), depth, rows, 1);
 }
 
-/* sum [rows][PANEL] += the product of `rows` rows, a(first + row * stride + k), and the panel. `all` is what rows is a part of,
+/* sum [rows][PANEL] += the product of `rows` rows, a(first + row * stride + k * step), and the panel. `all` is what rows is a part of,
  * a multiple of TILE_ROWS before it: its rest says which narrower tiles there can be. */
-KERNEL void K(panel)(num *sum, const void *env, num (*a)(const void *, size_t), size_t first, size_t stride, const num *b, size_t depth,
+KERNEL void K(panel)(num *sum, const void *env, num (*a)(const void *, size_t), size_t first, size_t stride, size_t step,
+                     const num *b, size_t depth,
                      size_t rows, size_t all, size_t vecs) {
     size_t r = 0;
-    for (; r + TILE_ROWS <= rows; r += TILE_ROWS) K(tiles)(sum + r * K(PANEL), env, a, first + r * stride, stride, b, depth, TILE_ROWS, vecs);
+    for (; r + TILE_ROWS <= rows; r += TILE_ROWS) K(tiles)(sum + r * K(PANEL), env, a, first + r * stride, stride, step, b, depth, TILE_ROWS, vecs);
     if (all % TILE_ROWS & 4 && r + 4 <= rows) {
-        K(tiles)(sum + r * K(PANEL), env, a, first + r * stride, stride, b, depth, 4, vecs);
+        K(tiles)(sum + r * K(PANEL), env, a, first + r * stride, stride, step, b, depth, 4, vecs);
         r += 4;
     }
     if (all % TILE_ROWS & 2 && r + 2 <= rows) {
-        K(tiles)(sum + r * K(PANEL), env, a, first + r * stride, stride, b, depth, 2, vecs);
+        K(tiles)(sum + r * K(PANEL), env, a, first + r * stride, stride, step, b, depth, 2, vecs);
         r += 2;
     }
-    if (all % TILE_ROWS & 1 && r < rows) K(tiles)(sum + r * K(PANEL), env, a, first + r * stride, stride, b, depth, 1, vecs);
+    if (all % TILE_ROWS & 1 && r < rows) K(tiles)(sum + r * K(PANEL), env, a, first + r * stride, stride, step, b, depth, 1, vecs);
 }
 
 /* n places in panels of `width` vectors: as even as can be. */
