@@ -281,7 +281,8 @@ static void fold_norm(Simplify *s, const Op *norm) {
     if (norm->keep || norm->inplace == INPLACE_FORBID || x == NULL || x->def == NULL || s->p->fate[x->def->id] != FATE_RUN)
         return;
     const Op *op = x->def;
-    if (op->keep || x->nuses != 1 || norm->in[0]->nuses != 1 || s->nreads[x->id] != 1 || s->result[x->id] || !scales_by_channel(op) || !owns_weights(s, op))
+    bool alone = x->nuses == 1 && norm->in[0]->nuses == 1 && s->nreads[x->id] == 1 && !s->result[x->id];
+    if (op->keep || !alone || !scales_by_channel(op) || !owns_weights(s, op))
         return;
     for (uint32_t k = 1; k < 5; k++) {
         const Value *w = operand(s, norm, k);
