@@ -77,7 +77,8 @@ void step_conv(StepText *s) {
     step_line(s, "};");
     const char *name = kernel(s, FAMILY_CONV, transposed ? "conv_transpose" : "conv");
     const uint64_t plane = g.in[D] * g.in[H] * g.in[W];
-    const char *in = transposed ? cb_operand(s, "x", op, 0) : cb_plane(s, "x", op, 0, plane), *weight = cb_load(s, "w", operand(s, op, 1), s->arith);
+    const char *in = transposed ? cb_operand(s, "x", op, 0) : cb_plane(s, "x", op, 0, plane);
+    const char *weight = cb_load(s, "w", operand(s, op, 1), s->arith);
     const char *bias = cb_load(s, "bias", bias_of(s->e->g, s->e->p, op, 2), s->arith), *out = cb_store(s, "y", op);
     step_line(s, "%s(env, %s, %s, %s, %s, shape);", name, in, weight, bias, out);
 }

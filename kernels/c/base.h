@@ -112,12 +112,13 @@ KERNEL void store_u4(void *p, size_t i, int64_t v) {
 }
 KERNEL void store_i4(void *p, size_t i, int64_t v) { store_u4(p, i, v); }
 
-/* e^x to 2 units in the last place, without a branch, so that loops of it become vectors: x = n ln 2 + r, the series of e^r,
- * 2^n in two halves. */
+/* e^x to 2 units in the last place, without a branch, so that loops of it become vectors: x = n ln 2 + r, the
+ * series of e^r, 2^n in two halves. */
 KERNEL float exp_single(float x) {
     const float capped = x > 89.0f ? 89.0f : x, v = capped < -104.0f ? -104.0f : capped;
     const float n = (v * 1.44269504f + 12582912.0f) - 12582912.0f, r = (v - n * 0.693359375f) + n * 2.12194440e-4f;
-    const float series = 1.0f + r * (1.0f + r * (0.5f + r * (1.66666667e-1f + r * (4.16666667e-2f + r * (8.33333333e-3f + r * 1.38888889e-3f)))));
+    const float high = 1.66666667e-1f + r * (4.16666667e-2f + r * (8.33333333e-3f + r * 1.38888889e-3f));
+    const float series = 1.0f + r * (1.0f + r * (0.5f + r * high));
     const int whole = (int)(n == n ? n : 0.0f), half = whole / 2;
     return series * bits_float((uint32_t)(127 + half) << 23) * bits_float((uint32_t)(127 + whole - half) << 23);
 }
