@@ -45,7 +45,8 @@ KERNEL void K(conv_fill)(num *panel, const void *env, num (*x)(const void *, siz
             for (size_t i = c; i < end; i++) {
                 num *row = panel + (i * window + k - first) * K(PANEL) + t;
                 for (size_t j = 0; j < lo; j++) row[j] = 0;
-                for (size_t j = lo; j < hi; j++) row[j] = x(env, base + i, from + j * s.sw);
+                /* + 0 keeps it a loop of vectors: a plain copy becomes a call of memcpy, dear for so few elements. */
+                for (size_t j = lo; j < hi; j++) row[j] = x(env, base + i, from + j * s.sw) + (num)0;
                 for (size_t j = hi; j < len; j++) row[j] = 0;
             }
         }
