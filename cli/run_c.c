@@ -71,9 +71,10 @@ static bool compile(const Folder *f, const char *main_file, const char *program)
     return status == 0;
 }
 
-/* Memory for one tensor, aligned. */
+/* Memory for one tensor, aligned; held to the end of the program, which frees nothing. */
 static void put_buffer(StrBuf *b, const char *name, size_t i, uint64_t nbytes) {
-    sb_printf(b, "    unsigned char *%s%zu = aligned_alloc(64, (size_t)UINT64_C(%" PRIu64 "));\n", name, i, (nbytes + 64) / 64 * 64);
+    sb_printf(b, "    static unsigned char *%s%zu;\n    %s%zu = aligned_alloc(64, (size_t)UINT64_C(%" PRIu64 "));\n", name, i, name, i,
+              (nbytes + 64) / 64 * 64);
     sb_printf(b, "    if (!%s%zu) return 9;\n", name, i);
 }
 
@@ -82,7 +83,7 @@ static void put_buffer(StrBuf *b, const char *name, size_t i, uint64_t nbytes) {
  * MAIN_FAILED where it could not even be called. */
 enum { NET_FAILED = 8, MAIN_FAILED = 9 };
 static void put_main(StrBuf *b, const Graph *g, const char *n) {
-    sb_puts(b, "#include \"model.c\"\n\nint main(int argc, char **argv) {\n    void *weights = NULL;\n    int code = 0;\n");
+    sb_puts(b, "#include \"model.c\"\n\nint main(int argc, char **argv) {\n    static void *weights;\n    int code = 0;\n");
     sb_printf(b, "    static %s net;\n    if (argc != 4) return 9;\n", n);
     sb_puts(b, "    FILE *in = fopen(argv[2], \"rb\"), *out = fopen(argv[3], \"wb\");\n    if (!in || !out) return 9;\n");
     for (size_t i = 0; i < g->inputs.n; i++) {
