@@ -81,19 +81,19 @@ static void collect(Checker *c, const Stmts *body) {
 
 /* Breadth first, without recursion: only asked on the way to a message. */
 const Stmt *body_binder(const Decl *decl, const char *name) {
-    VEC(const Stmts *) todo = {0};
+    VEC(const Stmts *) pending = {0};
     Arena *arena = arena_new();
     const Stmt *found = NULL;
-    vec_push(arena, &todo, &decl->body);
-    for (size_t next = 0; next < todo.n && found == NULL; next++) {
-        const Stmts *body = todo.p[next];
+    vec_push(arena, &pending, &decl->body);
+    for (size_t next = 0; next < pending.n && found == NULL; next++) {
+        const Stmts *body = pending.p[next];
         for (size_t i = 0; i < body->n && found == NULL; i++) {
             const Stmt *s = body->p[i];
             for (size_t k = 0; k < s->targets.n; k++)
                 if (s->targets.p[k].name == name)
                     found = s;
-            vec_push(arena, &todo, &s->body);
-            vec_push(arena, &todo, &s->orelse);
+            vec_push(arena, &pending, &s->body);
+            vec_push(arena, &pending, &s->orelse);
         }
     }
     arena_free(arena);

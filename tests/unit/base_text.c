@@ -184,7 +184,7 @@ static void test_sorting(void) {
 
 static void test_outfile(void) {
     Ctx *c = ctx_new();
-    char folder[] = "/tmp/netc-test-XXXXXX";
+    char folder[] = P_tmpdir "/netc-test-XXXXXX";
     CHECK(mkdtemp(folder) != NULL);
     const char *path = arena_printf(c->perm, "%s/out", folder), *link = arena_printf(c->perm, "%s/link", folder);
     CHECK(outfile_write(c, path, "one", 3));
