@@ -232,7 +232,7 @@ static void find_solo(Leaves *l) {
 
 uint64_t leaves_rounded(const Leaves *l, uint32_t leaf, uint64_t lo, uint64_t hi) {
     uint64_t end = hi;
-    if (l->solo[leaf] && hi == l->g->values.p[leaf]->nbytes)
+    if (l->solo[leaf] && hi == l->g->values.p[leaf]->nbytes && !(l->p->without & WITHOUT_ROUNDING))
         align_up(hi, l->p->align, &end);
     return end - lo;
 }

@@ -90,7 +90,7 @@ typedef struct Try {
 } Try;
 
 /* The passes up to the bound; placing is a decision of its own. */
-static Plan *prepare(Ctx *ctx, const Graph *g, const PlanOptions *o, Arena *arena, Try t, const char *wanted) {
+static Plan *run_passes(Ctx *ctx, const Graph *g, const PlanOptions *o, Arena *arena, Try t, const char *wanted) {
     Plan *p = plan_new(arena, g, t.level, o->target, o->io, plan_align(g, o));
     p->without = t.without;
     p->no_slice = t.no_slice;
@@ -103,6 +103,18 @@ static Plan *prepare(Ctx *ctx, const Graph *g, const PlanOptions *o, Arena *aren
             passes[i].run(ctx, g, p);
         print_after(ctx, g, p, passes[i].name, wanted);
         arena_reset(ctx->scratch);
+    }
+    return p;
+}
+
+/* The bound rounds up what it takes to fill a buffer of its own. Where a plan shows that some of it may lie closer, the bound
+ * is made again of bare bytes, which holds for every alignment. */
+static Plan *prepare(Ctx *ctx, const Graph *g, const PlanOptions *o, Arena *arena, Try t, const char *wanted) {
+    Plan *p = run_passes(ctx, g, o, arena, t, wanted);
+    if (p->bound_bytes > p->live_peak_bytes) {
+        t.without |= WITHOUT_ROUNDING;
+        t.order = NULL;
+        p = run_passes(ctx, g, o, arena, t, NULL);
     }
     if (p->bound_bytes > p->live_peak_bytes)
         ice("bound: %llu bytes above the live peak of %llu at level %s", (unsigned long long)p->bound_bytes,

@@ -10,7 +10,8 @@
 #include "ops/ops.h"
 
 /* Techniques a try of the driver leaves out (Plan.without), so that the better of two plans can be kept. */
-enum { WITHOUT_SLICES = 1, WITHOUT_CONSTANTS = 2, WITHOUT_ATTENTION = 4, WITHOUT_LOADS = 8, WITHOUT_OVERLAPS = 16, WITHOUT_ORDER = 32 };
+enum { WITHOUT_SLICES = 1, WITHOUT_CONSTANTS = 2, WITHOUT_ATTENTION = 4, WITHOUT_LOADS = 8, WITHOUT_OVERLAPS = 16, WITHOUT_ORDER = 32,
+       WITHOUT_ROUNDING = 64 };                           /* the bound counts bare bytes */
 enum { WITHOUT_STEPS = WITHOUT_CONSTANTS | WITHOUT_ATTENTION | WITHOUT_LOADS };      /* those that change what the steps are */
 
 /* Operands of batch_norm: x, weight, bias, running_mean, running_var. Folded away, it is in the weight and the bias of the op it
